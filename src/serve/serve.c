@@ -35,11 +35,28 @@ struct serve {
 	uv_timer_t timer;
 	uv_signal_t signals[3];
 	uint64_t windows;
+	bool is_over; /* a window was, and it was said */
 	uint64_t noted_ms; /* since when the source has a note; 0: it has none */
 	bool is_said;      /* the note */
 	int status;
 	struct kymo_err *err;
 };
+
+/* Once: the first window that is over the limit. */
+static void say_over(struct serve *serve, const struct summary *summary)
+{
+	const struct serve_options *options = serve->options;
+	char text[192];
+
+	if (!summary->over || serve->is_over || !options->say)
+		return;
+	serve->is_over = true;
+	snprintf(text, sizeof(text),
+		 "more names than have room: those that came last count together as (other); "
+		 "--max-entities (serve.max-entities) is %u of each kind",
+		 options->entities_max);
+	options->say(options->say_context, text);
+}
 
 static int on_window(void *context, const struct summary *summary, int64_t begin_ns,
 		     int64_t length_ns, struct kymo_err *err)
@@ -47,6 +64,7 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 	struct serve *serve = context;
 
 	serve->windows++;
+	say_over(serve, summary);
 	push_window(serve->push, summary, begin_ns, length_ns);
 	return serve_metrics_add(serve->metrics, summary, begin_ns + length_ns)
 		       ? err_no_memory(err)
@@ -226,6 +244,7 @@ int serve_run(const struct serve_options *options, struct kymo_err *err)
 						     .counts = options->count,
 						     .sample_ns = options->sample_ns,
 						     .window_ns = options->window_ns,
+						     .entities_max = options->entities_max,
 						     .take = on_window,
 						     .context = &serve };
 	const struct serve_metrics_options metrics = { options->series_max, options->all,

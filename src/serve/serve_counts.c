@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/now.h"
 #include "summary/summary_collect.h"
+#include "summary/summary_limit.h"
 #include "top/tallies.h"
 
 struct serve_counts {
@@ -122,6 +123,7 @@ static int begin_window(struct serve_counts *counts, int64_t ns, struct kymo_err
 	if (!counts->summary)
 		return err_no_memory(err);
 	counts->begin_ns = window_of(counts, ns);
+	counts->summary->limit = counts->options.limit;
 	counts->summary->windows = 1;
 	counts->summary->clock = "system";
 	counts->summary->begin_ns = counts->summary->origin_ns = counts->begin_ns;
@@ -134,6 +136,7 @@ static int take(struct serve_counts *counts, struct kymo_err *err)
 
 	if (!summary->events && !summary->trust.lost_events)
 		return 0;
+	summary_limit_end(summary);
 	summary->end_ns = counts->begin_ns + counts->options.length_ns - 1;
 	return counts->options.take(counts->options.context, summary, counts->begin_ns, err);
 }

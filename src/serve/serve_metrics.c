@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "fleet/window/window.h"
+#include "summary/summary_limit.h"
 
 static const uint64_t bound_ns[] = {
 	10000,     25000,      50000,      100000,     250000,      500000,    1000000,
@@ -27,7 +28,7 @@ struct serve_metrics {
 	struct serve_metrics_options options;
 	struct summary *total;
 	struct map known; /* (hash, kind) of an entity: it is in total */
-	uint64_t series, dropped, windows;
+	uint64_t series, dropped, windows, over;
 	int64_t end_ns;
 };
 
@@ -65,7 +66,7 @@ static bool has_room(struct serve_metrics *metrics, const struct summary_entity 
 		return false;
 	if (map_get(&metrics->known, hash, entity->kind))
 		return true;
-	if (metrics->series + series > metrics->options.series_max) {
+	if (!summary_is_other(entity) && metrics->series + series > metrics->options.series_max) {
 		metrics->dropped += series;
 		return false;
 	}
@@ -90,6 +91,7 @@ int serve_metrics_add(struct serve_metrics *metrics, const struct summary *summa
 	status = summary_merge(metrics->total, &some);
 	free(some.entity);
 	metrics->windows++;
+	metrics->over += summary->over;
 	metrics->end_ns = end_ns;
 	return status;
 }
@@ -332,6 +334,9 @@ static void put_own(const struct serve_metrics *metrics, const struct metrics_pa
 	put_counter(page, "kymo_series_dropped_total",
 		    "Series that were left out, in each window again, because there were too many.",
 		    metrics->dropped);
+	put_counter(page, "kymo_windows_over_entities_total",
+		    "Windows with more entities than have room; the others count as (other).",
+		    metrics->over);
 	put_head(page, "kymo_window_end_timestamp_seconds", "gauge",
 		 "Up to this time, the numbers are complete.");
 	fputs("kymo_window_end_timestamp_seconds ", page->out);

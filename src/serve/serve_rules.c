@@ -104,6 +104,15 @@ static int has_series(const struct serve_rules *rules, struct kymo_err *err)
 		       : 0;
 }
 
+static int has_entities(const struct serve_rules *rules, struct kymo_err *err)
+{
+	return !rules->entities || rules->entities > UINT32_MAX
+		       ? err_set(err, KYMO_EXIT_USAGE,
+				 "--max-entities (serve.max-entities) must be from 1 to %u",
+				 UINT32_MAX)
+		       : 0;
+}
+
 static int has_certificate(const struct serve_rules *rules, struct kymo_err *err)
 {
 	struct tls_context *tls;
@@ -137,7 +146,8 @@ unsigned serve_rules_check(const struct serve_rules *rules,
 		int (*holds)(const struct serve_rules *rules, struct kymo_err *err);
 	} all[] = {
 		{ "serve.window", has_length },       { "serve.sample", samples },
-		{ "serve.max-series", has_series },   { "serve.tls-cert", has_certificate },
+		{ "serve.max-series", has_series },   { "serve.max-entities", has_entities },
+		{ "serve.tls-cert", has_certificate },
 		{ "serve.token-file", has_token },    { "serve.listen", listens },
 	};
 	struct kymo_err err;

@@ -14,6 +14,7 @@
 #include "live/watch.h"
 #include "serve/serve_counts.h"
 #include "serve/serve_sample.h"
+#include "summary/summary_limit.h"
 #include "top/taking.h"
 
 #define TURN_NS ((int64_t)50000000) /* of reading, before requests are answered */
@@ -28,6 +29,7 @@
 struct serve_source {
 	struct serve_source_options to;
 	struct summary_windows_options options;
+	struct summary_limit *limit;
 	struct taking *taking; /* of running programs; NULL: nobody records them now */
 	struct serve_counts *counts; /* NULL: they are recorded, and only `windows` are there */
 	struct serve_sample sample;  /* of programs that count */
@@ -356,7 +358,15 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	if (!source)
 		return err_no_memory(err);
 	source->to = *options;
-	source->options = (struct summary_windows_options){ options->window_ns, on_window, source };
+	source->limit = summary_limit_new(options->entities_max);
+	if (!source->limit) {
+		free(source);
+		return err_no_memory(err);
+	}
+	source->options = (struct summary_windows_options){ .length_ns = options->window_ns,
+							     .limit = source->limit,
+							     .take = on_window,
+							     .context = source };
 	source->until = INT64_MIN;
 	source->growing = !options->trace;
 	status = options->trace ? open_trace(source, err) : begin_taking(source, err);
@@ -394,5 +404,6 @@ void serve_source_close(struct serve_source *source)
 	close_reader(source);
 	serve_counts_close(source->counts);
 	taking_end(source->taking);
+	summary_limit_free(source->limit);
 	free(source);
 }

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "summary/summary_internal.h"
+#include "summary/summary_limit.h"
 #include "summary/summary_machine_internal.h"
 
 /* Texts by their hash, and entities by the copies of their names. */
@@ -124,18 +125,16 @@ struct summary_entity *summary_find(const struct summary *summary, enum summary_
 			    : NULL;
 }
 
-struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
-				      const char *name, const char *of)
+static struct summary_entity *entity_new(struct summary *summary, enum summary_kind kind,
+					 const char *name, const char *of)
 {
 	const char *own = summary_text(summary, name), *owner = summary_text(summary, of);
 	const uint64_t scope = scope_of(kind, owner);
-	struct summary_entity *entity = map_get(&summary->names->entities, (uintptr_t)own, scope);
+	struct summary_entity *entity =
+		ARRAY_ROOM(summary->entity, summary->entities, summary->entities_size)
+			? calloc(1, sizeof(*entity))
+			: NULL;
 
-	if (entity)
-		return entity;
-	entity = ARRAY_ROOM(summary->entity, summary->entities, summary->entities_size)
-			 ? calloc(1, sizeof(*entity))
-			 : NULL;
 	if (!entity || map_put(&summary->names->entities, (uintptr_t)own, scope, entity)) {
 		free(entity);
 		summary->failed = true;
@@ -146,6 +145,20 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 	entity->of = owner;
 	entity->ask = "";
 	return summary->entity[summary->entities++] = entity;
+}
+
+struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
+				      const char *name, const char *of)
+{
+	struct summary_entity *entity = summary_find(summary, kind, name, of);
+
+	if (!entity && !summary_limit_has(summary->limit, kind, name, of)) {
+		summary->over = true;
+		name = SUMMARY_OTHER;
+		of = "";
+		entity = summary_find(summary, kind, name, of);
+	}
+	return entity ? entity : entity_new(summary, kind, name, of);
 }
 
 const struct summary_entity *summary_entity_like(const struct summary *summary,
@@ -329,6 +342,7 @@ int summary_merge(struct summary *into, const struct summary *from)
 	merge_trust(into, &from->trust);
 	for (unsigned i = 0; i < from->entities; i++)
 		merge_entity(into, from->entity[i]);
+	into->over |= from->over;
 	into->failed |= from->failed;
 	return into->failed ? -1 : 0;
 }

@@ -217,6 +217,8 @@ struct summary {
 	struct summary_entity **entity; /* in order of appearance */
 	unsigned entities, entities_size;
 	struct summary_names *names;
+	struct summary_limit *limit; /* of the entities, summary_limit.h; NULL: none */
+	bool over;   /* not all entities had room: the others count as "(other)" */
 	bool failed; /* memory ran out: something is missing */
 };
 
@@ -232,7 +234,8 @@ void summary_free(struct summary *summary);
 const char *summary_text(struct summary *summary, const char *text);
 
 /**
- * summary_entity() - the entity of @kind with @name in @of; it is created if there is none
+ * summary_entity() - the entity of @kind with @name in @of; it is created if there is none, or, if
+ * it has no room, "(other)" of that kind
  *
  * Return: NULL without memory, with summary->failed set.
  */

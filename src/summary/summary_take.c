@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "summary/summary_collect_internal.h"
+#include "summary/summary_limit.h"
 
 static struct summary_entity *entity_of(struct summary *summary, enum summary_kind kind,
 					const char *name, const char *of)
@@ -440,6 +441,7 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
 		take_spans(collect, summary);
 	}
 	take_quantiles(summary);
+	summary_limit_end(summary);
 	summary->failed |= collect->failed;
 	return summary->failed ? -1 : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "summary/summary_collect_internal.h"
+#include "summary/summary_limit.h"
 
 struct chain {
 	struct summary_collect *collect;
@@ -212,14 +213,16 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 				chains_label(path, name, sizeof(name)), "");
 	if (!entity)
 		return;
-	entity->label = chain_label(chain);
-	entity->ask = chain_ask(chain);
+	if (!summary_is_other(entity)) {
+		entity->label = chain_label(chain);
+		entity->ask = chain_ask(chain);
+		take_segments(chain, entity);
+	}
 	summary_startup_set(chain->summary, entity, SUMMARY_LATENCY, &chain->stats->startup,
 			    chain->stats->worst_count && !chain->stats->worst->is_startup
 				    ? (uint64_t)chain->stats->worst->total_ns
 				    : 0);
 	take_times(chain, entity);
-	take_segments(chain, entity);
 	for (unsigned i = 0; i < chain->stats->worst_count; i++) {
 		const struct chains_arrival *arrival = &chain->stats->worst[i];
 		struct summary_instance instance = { .begin_ns = arrival->begin_ns,

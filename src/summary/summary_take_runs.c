@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "summary/summary_collect_internal.h"
+#include "summary/summary_limit.h"
 
 /* ---- names ---- */
 
@@ -219,6 +220,8 @@ static void add_worst(const struct taken_run *run, struct summary_entity *entity
 		};
 		struct collect_parts parts = { .count = 0 };
 
+		if (!summary_takes_worst(entity, &instance))
+			continue;
 		parts_of_run(run, at, &parts);
 		collect_parts_put(&parts, &instance);
 		summary_add_worst(entity, &instance);
@@ -369,21 +372,25 @@ static bool receives_startup(const struct why_callback *why)
 
 static void take_callback(struct taken_run *run)
 {
-	char label[512];
 	const struct why_callback *why =
 		why_callback(run->collect->from.callbacks, run->callback->index);
 	struct summary *summary = run->summary;
-	struct summary_entity *entity = summary_entity(
-		summary, SUMMARY_CALLBACK, collect_callback_name(summary, run->callback),
-		run->callback->process->name);
+	char name[512], label[512];
+	struct summary_entity *entity =
+		summary_entity(summary, SUMMARY_CALLBACK,
+			       summary_callback_name(run->callback, name, sizeof(name)),
+			       run->callback->process->name);
 	static const struct histogram none;
 
 	if (!entity)
 		return;
 	run->total = why ? &why->total : &none;
 	entity->is_startup = collect_is_startup(run->callback) || (why && receives_startup(why));
-	entity->ask =
-		summary_text(summary, model_callback_label(run->callback, label, sizeof(label)));
+	if (summary_is_other(entity))
+		entity->is_other_clock = false; /* that of the callback before */
+	else
+		entity->ask = summary_text(summary, model_callback_label(run->callback, label,
+									 sizeof(label)));
 	if (run->callback->timer) {
 		entity->is_other_clock |= has_other_clock(run);
 		entity->period_ns = run->callback->timer->period_ns;
@@ -409,11 +416,12 @@ static void take_culprits(struct summary_collect *collect, struct summary *summa
 	const struct view_pair *pair;
 
 	for (unsigned i = 0; (pair = view_pair(collect->from.view, i)); i++) {
-		struct summary_entity *entity = summary_entity(
-			summary, SUMMARY_CALLBACK, collect_callback_name(summary, pair->callback),
-			pair->callback->process->name);
-		const struct summary_culprit culprit = {
-			.by = collect_callback_name(summary, pair->by),
+		char name[512];
+		struct summary_entity *entity =
+			summary_entity(summary, SUMMARY_CALLBACK,
+				       summary_callback_name(pair->callback, name, sizeof(name)),
+				       pair->callback->process->name);
+		struct summary_culprit culprit = {
 			.is_group = pair->is_group,
 			.is_assumed = pair->is_assumed,
 			.count = pair->count,
@@ -422,8 +430,11 @@ static void take_culprits(struct summary_collect *collect, struct summary *summa
 			.steady_ns = (uint64_t)pair->steady_ns,
 		};
 
-		if (entity)
-			summary_add_culprit(summary, entity, &culprit);
+		/* Those of many callbacks are too many. */
+		if (!entity || summary_is_other(entity))
+			continue;
+		culprit.by = collect_callback_name(summary, pair->by);
+		summary_add_culprit(summary, entity, &culprit);
 	}
 }
 

@@ -78,6 +78,8 @@ static int generation_take(struct summary_windows *windows, struct generation *o
 	if (pass_end(&one->passes, err))
 		return -1;
 	summary = summary_new();
+	if (summary)
+		summary->limit = windows->options.limit;
 	if (!summary || summary_collect_take(one->collect, summary)) {
 		summary_free(summary);
 		return err_no_memory(err);

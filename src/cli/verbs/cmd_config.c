@@ -78,7 +78,8 @@ static unsigned check_verbs(struct config *config)
 					   .everybody = config->everybody != 0,
 					   .window_ns = config->window_ns,
 					   .sample_ns = config->sample_ns,
-					   .series = config->series };
+					   .series = config->series,
+					   .entities = config->entities };
 	unsigned wrongs = serve_rules_check(&rules, show_wrong_key, config) +
 			  push_check(config, show_wrong_key, config);
 	struct kymo_err err;

@@ -12,7 +12,7 @@
 struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
 	int64_t window_ns, sample_ns;
-	uint64_t series;
+	uint64_t series, entities;
 	bool all, once, unprotected, quiet, count;
 };
 
@@ -35,6 +35,10 @@ static const struct opt opts[] = {
 	  "also /rosout, /parameter_events and services of parameters", NULL },
 	{ "max-series", 0, OPT_U64, offsetof(struct options, series), "COUNT",
 	  "at most this many series; more are left out and counted (default 20000)", NULL },
+	{ "max-entities", 0, OPT_U64, offsetof(struct options, entities), "COUNT",
+	  "at most this many callbacks, topics, chains, ... each; more count together as (other) "
+	  "(default 1000)",
+	  NULL },
 	{ "clickhouse", 0, OPT_TEXT, offsetof(struct options, clickhouse), "URL",
 	  "also send each window to this ClickHouse server", NULL },
 	{ "otlp", 0, OPT_TEXT, offsetof(struct options, otlp), "URL",
@@ -86,7 +90,8 @@ static int check_rules(const struct options *options, bool has_trace, struct kym
 					   .has_trace = has_trace,
 					   .window_ns = options->window_ns,
 					   .sample_ns = options->sample_ns,
-					   .series = options->series };
+					   .series = options->series,
+					   .entities = options->entities };
 
 	err->text[0] = 0;
 	return serve_rules_check(&rules, on_wrong, err) ? -1 : 0;
@@ -124,6 +129,8 @@ static int configure(struct options *options, struct config *config, bool has_tr
 		options->sample_ns = config->sample_ns;
 	if (!options->series)
 		options->series = config->series;
+	if (!options->entities)
+		options->entities = config->entities;
 	if (tls && *config->tls_cert)
 		options->certificate = config->tls_cert;
 	if (tls && *config->tls_key)
@@ -162,6 +169,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 	serve.token = &token;
 	serve.window_ns = options.window_ns;
 	serve.series_max = (unsigned)options.series;
+	serve.entities_max = (unsigned)options.entities;
 	serve.all = options.all;
 	serve.count = options.count || config->count || options.sample_ns;
 	serve.sample_ns = options.sample_ns;

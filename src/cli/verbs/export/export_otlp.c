@@ -108,7 +108,9 @@ static int check(const struct export_request *request, struct kymo_err *err)
 static int write_all(struct job *job, const struct config *config, const char *output,
 		     struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	const struct summary_windows_options options = { job->length_ns, on_window, job };
+	const struct summary_windows_options options = { .length_ns = job->length_ns,
+							 .take = on_window,
+							 .context = job };
 	int status;
 
 	export_source(job->request, config, reader, &job->of.source);

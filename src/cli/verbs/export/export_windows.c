@@ -224,7 +224,9 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 	text_path_word(job.robot, sizeof(job.robot), job.source.robot);
 	status = export_each_window(
 		request, reader,
-		&(struct summary_windows_options){ job.length_ns, on_window, &job }, err);
+		&(struct summary_windows_options){
+			.length_ns = job.length_ns, .take = on_window, .context = &job },
+		err);
 	/* A trace without events has a file without rows. */
 	if (!status && !job.out && job.one_file)
 		status = open_file(&job, err);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See summary_limit.h. */
+#include "summary/summary_limit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+struct summary_limit {
+	unsigned most, count[SUMMARY_KINDS];
+	struct map known; /* (hash of name and `of`, kind): it has room */
+};
+
+static uint64_t hash_of(const char *text, uint64_t hash)
+{
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	return hash * 31 + 7;
+}
+
+struct summary_limit *summary_limit_new(unsigned most)
+{
+	struct summary_limit *limit = calloc(1, sizeof(*limit));
+
+	if (limit)
+		limit->most = most;
+	return limit;
+}
+
+void summary_limit_free(struct summary_limit *limit)
+{
+	if (limit)
+		map_free(&limit->known);
+	free(limit);
+}
+
+bool summary_limit_has(struct summary_limit *limit, enum summary_kind kind, const char *name,
+		       const char *of)
+{
+	const uint64_t hash = hash_of(of, hash_of(name, 0xcbf29ce484222325u));
+
+	if (!limit || map_get(&limit->known, hash, kind))
+		return true;
+	if (limit->count[kind] >= limit->most || map_put(&limit->known, hash, kind, limit))
+		return false;
+	limit->count[kind]++;
+	return true;
+}
+
+bool summary_is_other(const struct summary_entity *entity)
+{
+	return !*entity->of && strcmp(entity->name, SUMMARY_OTHER) == 0;
+}
+
+void summary_limit_end(struct summary *summary)
+{
+	for (unsigned kind = 0; summary->over && kind < SUMMARY_KINDS; kind++) {
+		struct summary_entity *other = summary_find(summary, kind, SUMMARY_OTHER, "");
+
+		if (!other)
+			continue;
+		other->label = other->name;
+		other->ask = "";
+		other->period_ns = 0;
+		other->is_startup = other->is_other_clock = false;
+	}
+}
