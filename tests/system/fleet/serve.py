@@ -84,6 +84,32 @@ def of_trace(trace):
     check(not [key for key in series if pids & set(labels_of(key).values()) or "0x" in str(key)], "process numbers or addresses")
     few, _ = parse(kymo("serve", "--once", trace, "--max-series", "60"))
     check(len(few) < 70 and few["kymo_series_dropped_total", ()] > 100, len(few), "series")
+    limited(trace, series)
+
+
+def sums(series, label):
+    """Return: the sum of each family over the label's values, of all numbers that are exact."""
+    result = {}
+    for key, value in series.items():
+        if label in labels_of(key) and "waited" not in key[0]:
+            rest = key[0], labels_of(key).get("le"), labels_of(key).get("cause")
+            result[rest] = result.get(rest, 0) + value
+    return {key: round(value, 6) for key, value in result.items()}
+
+
+def limited(trace, whole):
+    """With two entities of each kind: these two are as before, and all others count together, and nothing twice."""
+    done = run(KYMO, "serve", "--once", trace, "--all", "--max-entities", "2")
+    series, _ = parse(done.stdout)
+    check(done.stderr.count("more names than have room") == 1, done.stderr)
+    check(series["kymo_windows_over_entities_total", ()] >= 1 and whole["kymo_windows_over_entities_total", ()] == 0, "windows that are over")
+    for label in ("callback", "topic", "chain", "timer"):
+        check(sums(series, label) == sums(whole, label), label, "does not count the rest exactly")
+        names = {labels_of(key)[label] for key in series if label in labels_of(key) and (label == key[0].split("_")[1])}
+        check("(other)" in names and len(names) <= 3, label, names)
+        for key, value in series.items():
+            if "(other)" not in labels_of(key).values() and label in labels_of(key) and "waited" not in key[0]:
+                check(whole.get(key) == value, key, value, whole.get(key))
 
 
 def get(url, *, context=None, **headers):
