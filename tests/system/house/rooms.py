@@ -247,7 +247,7 @@ DOORS = {
     "analysis/behaviour": "behaviour",
     "analysis/capture": "capture",
     "analysis/tables": "tables",
-    "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
+    "summary": "findings summary summary_collect summary_file summary_limit summary_own summary_window summary_windows",
     "fleet/window": "window",
     "serve": "serve serve_rules",
     "incident": "incident",
