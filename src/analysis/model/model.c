@@ -27,7 +27,7 @@ static __attribute__((noinline)) int on_loss(struct model *model,
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
-	uint32_t host = UINT32_MAX;
+	uint32_t host;
 	struct model_loss loss = {
 		.trace = event->trace,
 		.stream = event->stream,
@@ -38,8 +38,10 @@ static __attribute__((noinline)) int on_loss(struct model *model,
 	};
 	unsigned i;
 
-	if (event->trace < model->trace_count && model->trace[event->trace].known)
-		host = model->trace[event->trace].host;
+	if ((event->trace >= model->trace_count || !model->trace[event->trace].known) &&
+	    model_learn_trace(model, event->trace))
+		return -ENOMEM;
+	host = model->trace[event->trace].host;
 	if (event->loss_end_ns)
 		loss.end_ns = model_epoch(model, event->trace, event->loss_end_ns, event->ns);
 	loss.begin_ns = model_epoch(model, event->trace, event->loss_begin_ns, loss.end_ns);

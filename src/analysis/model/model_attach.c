@@ -6,6 +6,7 @@
  * or list must have that type in the payload of each class with that name, because a number must
  * not be used as a pointer.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,19 +116,28 @@ static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_
 	return status;
 }
 
+int model_learn_trace(struct model *model, uint32_t trace)
+{
+	const struct kymo_ctf_trace_info *info;
+
+	if (!model->reader || trace >= kymo_ctf_trace_count(model->reader))
+		return model_set_host(model, trace, "", 0);
+	info = kymo_ctf_trace(model->reader, trace);
+	return model_set_host(model, trace, info->hostname, info->clock_offset_ns) ||
+			       set_clock(model, trace, info, model->reader)
+		       ? -ENOMEM
+		       : 0;
+}
+
 int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	const struct kymo_ctf_bind *bind;
 	unsigned count, i;
 
-	for (i = 0; i < kymo_ctf_trace_count(reader); i++) {
-		const struct kymo_ctf_trace_info *info = kymo_ctf_trace(reader, i);
-
-		if (model_set_host(model, i, info->hostname, info->clock_offset_ns) ||
-		    set_clock(model, i, info, reader))
-			return err_no_memory(err);
-	}
 	model->reader = reader;
+	for (i = 0; i < kymo_ctf_trace_count(reader); i++)
+		if (model_learn_trace(model, i))
+			return err_no_memory(err);
 	if (model_read_pauses(model, reader))
 		return err_no_memory(err);
 	check_classes(model, reader);

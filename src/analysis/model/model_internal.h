@@ -378,6 +378,8 @@ struct subscription_object *model_object_of_callback(struct model *model, const 
 void model_object_link(struct subscription_object *object);
 
 /* model_pauses.c */
+/* The host and the clock of a trace of the reader; a trace that grows has more of them later. */
+int model_learn_trace(struct model *model, uint32_t trace);
 int model_read_pauses(struct model *model, const struct kymo_ctf_reader *reader);
 
 /* model_groups.c */

@@ -153,7 +153,7 @@ static struct process *process_of(struct model *model, const struct kymo_ctf_eve
 	struct trace *trace = trace_at(model, event->trace);
 	struct process *process;
 
-	if (!trace || (!trace->known && model_set_host(model, event->trace, "", 0)))
+	if (!trace || (!trace->known && model_learn_trace(model, event->trace)))
 		return NULL;
 	trace = &model->trace[event->trace];
 	process = map_get(&model->processes, (uint32_t)event->vpid, trace->host);
