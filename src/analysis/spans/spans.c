@@ -244,10 +244,11 @@ int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 		take_loss(spans, event);
 		return spans->out_of_memory ? -ENOMEM : 0;
 	}
-	if (!event->class || event->class->index >= spans->class_count || event->ns < 0 ||
-	    event->ns > MODEL_TIME_MAX)
+	if (!event->class || event->ns < 0 || event->ns > MODEL_TIME_MAX)
 		return 0;
-	class = spans->class[event->class->index];
+	class = spans_class_of(spans, event);
+	if (spans->out_of_memory)
+		return -ENOMEM;
 	if (!class || event->bound != (int)class->row)
 		return 0;
 	thread = thread_at(spans, event);

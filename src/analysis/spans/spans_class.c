@@ -137,10 +137,12 @@ static int row_of(struct spans *spans, const char *event)
 	return (int)spans->bind_count - 1;
 }
 
-/* The position of a field's value in events of @row; -1: too many fields. */
-static int value_of(struct kymo_ctf_bind *row, const char *field)
+/* The position of a field's value in events of @row; -1: too many fields, or new and @bound. */
+static int value_of(struct kymo_ctf_bind *row, const char *field, bool bound)
 {
 	for (int i = 0; i < KYMO_CTF_BIND_FIELDS; i++) {
+		if (!row->field[i] && bound)
+			return -1;
 		if (!row->field[i])
 			row->field[i] = field;
 		if (strcmp(row->field[i], field) == 0)
@@ -224,14 +226,14 @@ static int special_of(const char *name, enum spans_kind kind)
 }
 
 static void read_field(struct user_class *user, struct kymo_ctf_bind *row,
-		       const struct kymo_ctf_field *field)
+		       const struct kymo_ctf_field *field, bool bound)
 {
 	enum spans_kind kind;
 	int special, value;
 
 	if (!kind_of(field->type, &kind))
 		return;
-	value = value_of(row, field->name);
+	value = value_of(row, field->name, bound);
 	if (value < 0)
 		return;
 	special = special_of(field->name, kind);
@@ -286,16 +288,13 @@ static int keep_class(struct spans *spans, uint32_t index, struct user_class *us
 	return 0;
 }
 
-int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
+/* @bound: the reader is bound, so that a row has no more fields. */
+static int add_class(struct spans *spans, const struct kymo_ctf_event_class *class, bool bound)
 {
 	struct user_class *user;
 	enum shape shape;
 	int row;
 
-	if (take_model_rows(spans))
-		return -ENOMEM;
-	if (class->index < spans->class_count && spans->class[class->index])
-		return 0;	/* already known: a growing trace is attached repeatedly */
 	if (!shape_of(class, &shape))
 		return 0;
 	row = row_of(spans, class->name);
@@ -308,7 +307,7 @@ int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 	user->row = (unsigned)row;
 	memset(user->special, -1, sizeof(user->special));
 	for (uint32_t i = 0; i < class->field_count; i++)
-		read_field(user, &spans->bind[row], &class->field[i]);
+		read_field(user, &spans->bind[row], &class->field[i], bound);
 	find_dynamic(user, class->name);
 	if (!user->dynamic && shape <= SHAPE_POINT) {
 		user->name = declared_name(spans, class->name, shape);
@@ -316,6 +315,29 @@ int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 			return -ENOMEM;
 	}
 	if (shape == SHAPE_COUNTER && user->special[SPECIAL_VALUE] < 0)
-		return 0;	/* a counter without a value */
+		user->row = SPANS_NO_ROW; /* a counter without a value */
 	return keep_class(spans, class->index, user);
+}
+
+int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
+{
+	if (take_model_rows(spans))
+		return -ENOMEM;
+	if (class->index < spans->class_count && spans->class[class->index])
+		return 0;	/* already known: a growing trace is attached repeatedly */
+	return add_class(spans, class, false);
+}
+
+const struct user_class *spans_class_of(struct spans *spans, const struct kymo_ctf_event *event)
+{
+	const uint32_t index = event->class->index;
+
+	if (index < spans->class_count && spans->class[index])
+		return spans->class[index];
+	/* Of a later chunk, or another process: a class of this name is bound. */
+	if (event->bound < (int)spans->model_rows || event->bound >= (int)spans->bind_count)
+		return NULL;
+	if (add_class(spans, event->class, true))
+		spans->out_of_memory = true;
+	return index < spans->class_count ? spans->class[index] : NULL;
 }

@@ -34,6 +34,8 @@ struct user_class {
 	} arg[SPANS_ARGS_MAX];
 };
 
+#define SPANS_NO_ROW UINT32_MAX /* of a class whose events are not read */
+
 /* A span that has not ended. */
 struct open_span {
 	const struct spans_name *name;
@@ -107,6 +109,8 @@ struct spans {
 	} while (0)
 
 /* spans_class.c */
+/* The class of an event, also of one that was declared after the reader was bound. NULL: none. */
+const struct user_class *spans_class_of(struct spans *spans, const struct kymo_ctf_event *event);
 const struct spans_name *spans_name_of(struct spans *spans, const char *category, const char *name);
 
 /* spans_stack.c: @event has name, thread, track, time, flow and arguments. */
