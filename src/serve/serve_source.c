@@ -114,9 +114,8 @@ static bool is_worn(const struct serve_source *source)
 {
 	const unsigned traces = kymo_ctf_trace_count(source->reader);
 
-	return source->growing &&
-	       ((traces >= TRACES_LEAST && traces >= TRACES_TIMES * source->traces) ||
-		(source->windows && summary_windows_has_new_kinds(source->windows)));
+	return source->growing && traces >= TRACES_LEAST &&
+	       traces >= TRACES_TIMES * source->traces;
 }
 
 static int take_event(struct serve_source *source, const struct kymo_ctf_event *event,
@@ -182,6 +181,9 @@ static int read_growing(struct serve_source *source, struct kymo_err *err)
 		return -1;
 	if (grew < 0)
 		return -1;
+	/* Before their events are read. */
+	if (grew && source->windows && summary_windows_has_new_kinds(source->windows))
+		return renew(source, err);
 	watch_done(&source->watch, source->reader, grew > 0, now_ns());
 	if (!source->reader || source->watch.until == INT64_MIN)
 		return 0;
@@ -194,9 +196,12 @@ static int read_growing(struct serve_source *source, struct kymo_err *err)
 	if (more < 0)
 		return -1;
 	source->over = source->watch.over;
-	return source->until == INT64_MAX || source->counts
-		       ? 0
-		       : summary_windows_until(source->windows, source->until, err);
+	if (source->counts)
+		return 0;
+	/* The recording has ended, and nothing of its last window will come. */
+	if (source->until == INT64_MAX)
+		return summary_windows_cut(source->windows, err);
+	return summary_windows_until(source->windows, source->until, err);
 }
 
 static int begin_taking(struct serve_source *source, struct kymo_err *err)

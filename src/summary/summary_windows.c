@@ -9,8 +9,10 @@
 #include "summary/summary_windows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/spans/spans.h"
+#include "base/map.h"
 #include "summary/summary_collect.h"
 
 #define PROGRESS_EVENTS (1u << 16)
@@ -32,7 +34,9 @@ struct summary_windows {
 	struct summary_sources from; /* the model */
 	struct spans *spans;
 	struct passes passes;
-	unsigned model_listeners, spans_listeners, classes;
+	unsigned model_listeners, spans_listeners;
+	struct map kinds; /* (hash of the content of an event class): the analyses were told */
+	unsigned classes; /* of the reader, that are in it */
 	struct generation generation[GENERATIONS];
 	unsigned count;
 	int64_t late_ns;
@@ -171,9 +175,57 @@ int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err)
 	return 0;
 }
 
-bool summary_windows_has_new_kinds(const struct summary_windows *windows)
+/* ---- kinds of events ---- */
+
+static uint64_t hash_of(const char *text, uint64_t hash)
 {
-	return kymo_ctf_class_count(windows->reader) != windows->classes;
+	for (; text && *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+/* Each chunk and each process declares its classes again: those of the same content are one kind. */
+static uint64_t kind_of(const struct kymo_ctf_event_class *class)
+{
+	uint64_t hash = hash_of(class->uri, hash_of(class->name, 0xcbf29ce484222325u));
+
+	for (uint32_t i = 0; i < class->field_count; i++)
+		hash = hash_of(class->field[i].type, hash_of(class->field[i].name, hash));
+	return hash;
+}
+
+static bool is_read(const struct summary_windows *windows, const struct kymo_ctf_event_class *class)
+{
+	const struct kymo_ctf_bind *bind;
+	unsigned count;
+
+	bind = spans_bind(windows->spans, &count);
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(bind[i].event, class->name) == 0)
+			return true;
+	return class->uri != NULL;
+}
+
+static int learn_kinds(struct summary_windows *windows, struct kymo_err *err)
+{
+	windows->classes = kymo_ctf_class_count(windows->reader);
+	for (unsigned i = 0; i < windows->classes; i++)
+		if (map_put(&windows->kinds, kind_of(kymo_ctf_class(windows->reader, i)), 0,
+			    windows))
+			return err_no_memory(err);
+	return 0;
+}
+
+bool summary_windows_has_new_kinds(struct summary_windows *windows)
+{
+	for (; windows->classes < kymo_ctf_class_count(windows->reader); windows->classes++) {
+		const struct kymo_ctf_event_class *class =
+			kymo_ctf_class(windows->reader, windows->classes);
+
+		if (!map_get(&windows->kinds, kind_of(class), 0) && is_read(windows, class))
+			return true;
+	}
+	return false;
 }
 
 int summary_windows_finish(struct summary_windows *windows, struct kymo_err *err)
@@ -194,8 +246,7 @@ static int attach(struct summary_windows *windows, struct kymo_err *err)
 	if (generation_begin(windows, 0, err) ||
 	    spans_attach(windows->spans, windows->reader, err) || generation_end(windows, err))
 		return -1;
-	windows->classes = kymo_ctf_class_count(windows->reader);
-	return 0;
+	return learn_kinds(windows, err);
 }
 
 int summary_windows_read(struct summary_windows *windows,
@@ -252,5 +303,6 @@ void summary_windows_free(struct summary_windows *windows)
 	for (unsigned i = 0; i < windows->count; i++)
 		passes_free(&windows->generation[i].passes);
 	passes_free(&windows->passes);
+	map_free(&windows->kinds);
 	free(windows);
 }

@@ -66,9 +66,10 @@ int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err);
 /** summary_windows_skip() - @skip: events are read for their names only and belong to no window. */
 void summary_windows_skip(struct summary_windows *windows, bool skip);
 
-/** summary_windows_has_new_kinds() - the reader has spans of which the analyses were not told,
- * because they were declared later: begin again, with another struct summary_windows. */
-bool summary_windows_has_new_kinds(const struct summary_windows *windows);
+/** summary_windows_has_new_kinds() - the reader has events of which the analyses were not told,
+ * because a class with this name and these fields was declared later: begin again, with another
+ * struct summary_windows. */
+bool summary_windows_has_new_kinds(struct summary_windows *windows);
 
 /** summary_windows_finish() - the trace has ended: take what is left. Return: 0, or -1 with @err. */
 int summary_windows_finish(struct summary_windows *windows, struct kymo_err *err);
