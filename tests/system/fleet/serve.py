@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -16,8 +17,9 @@ import urllib.parse
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, ROBOT, SHARED, SOURCE, check, existing, in_directory, kymo, private, query, robot, run, running, until
+from lib_test import BUILD, KYMO, ROBOT, SHARED, SOURCE, check, existing, in_directory, kymo, private, query, robot, run, running, until
 
+TALKER = os.path.join(BUILD, "tests", "talker")
 TOKEN = "a-token-of-more-than-16-bytes"
 LINE = re.compile(r'^([a-z0-9_]+)(?:\{(.*)\})? ([-+0-9.e]+|\+Inf)$')
 LABEL = re.compile(r'([a-z0-9_]+)="((?:[^"\\]|\\.)*)"')
@@ -301,6 +303,31 @@ def sampled(environment):
         run(KYMO, "serve", "--sample", "400ms", *words, status=2)
 
 
+def growing(directory):
+    """A trace that grows, in chunks of which each declares its events again: windows are not cut at chunks, and nothing is missing."""
+    trace = os.path.join(directory, "growing")
+
+    def chunks():
+        return len(os.listdir(trace + "/archives")) if os.path.isdir(trace + "/archives") else 0
+
+    def totals(text):
+        series, _ = parse(text)
+        return series["kymo_events_total", ()], series["kymo_windows_total", ()]
+
+    with running(KYMO, "record", "-q", "--rotate-size", "64K", "-o", trace, "--", TALKER, "--rate", "20000", "talker", "/a",
+                 env=private(directory)) as recorder:
+        until("the first chunk", chunks)
+        with serving("--window", "1s", trace) as process:
+            url = address(process)
+            until("windows and chunks", lambda: chunks() > 20 and totals(get(url + "/metrics")[1])[1] >= 2)
+            recorder.send_signal(signal.SIGINT)
+            check(recorder.wait(60) == 0, recorder.returncode)
+            whole = totals(kymo("serve", "--once", "--window", "1s", trace))
+            until("the last window", lambda: totals(get(url + "/metrics")[1])[0] == whole[0])
+            windows = totals(get(url + "/metrics")[1])[1]
+            check(whole[0] > 10000 and whole[1] <= windows <= whole[1] + 2, windows, "windows of", whole, "in", chunks(), "chunks")
+
+
 def live(directory):
     """Running programs, of which nobody keeps a trace."""
     if not os.path.exists(ROBOT):
@@ -345,6 +372,7 @@ def test(directory):
         of_trace(trace)
     requests(traces[0])
     protection(traces[0], directory)
+    growing(directory)
     live(directory)
 
 

@@ -22,6 +22,7 @@
 static const struct kymo_ctf_field at_fields[] = { { "at_ns", "u64" }, { "track", "u64" } };
 static const struct kymo_ctf_field track_field[] = { { "track", "u64" } };
 static const struct kymo_ctf_field args[] = { { "n", "i32" }, { "flow", "u64" }, { "text", "string" } };
+static const struct kymo_ctf_field late_args[] = { { "more", "u64" }, { "text", "string" }, { "n", "i32" } };
 static const struct kymo_ctf_field value_u[] = { { "value", "u32" } };
 static const struct kymo_ctf_field value_f[] = { { "value", "f64" }, { "category", "string" }, { "name", "string" } };
 static const struct kymo_ctf_field named[] = { { "category", "string" }, { "name", "string" } };
@@ -34,10 +35,12 @@ static const struct kymo_ctf_field callback[] = { { "callback", "u64 (hex)" } };
 
 enum {
 	A_BEGIN, A_END, B_BEGIN, B_END, ARGS, AT_BEGIN, AT_END, ON_BEGIN, ON_END, POINT, STRANGE, DEPTH,
-	NAMED_BEGIN, NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES
+	NAMED_BEGIN, NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES,
+	/* Declared after the reader was bound. */
+	LATE_BEGIN = CLASSES, LATE_END, LATE_ARGS, LATE_NEW, ALL_CLASSES
 };
 
-static struct kymo_ctf_event_class class[CLASSES] = {
+static struct kymo_ctf_event_class class[ALL_CLASSES] = {
 	[A_BEGIN] = PLAIN("t:a_begin", "kymo:begin"), [A_END] = PLAIN("t:a_end", "kymo:end"),
 	[B_BEGIN] = PLAIN("t:b_begin", "kymo:begin"), [B_END] = PLAIN("t:b_end", "kymo:end"),
 	[ARGS] = CLASS("t:args", "kymo:instant", args),
@@ -53,6 +56,9 @@ static struct kymo_ctf_event_class class[CLASSES] = {
 	[THREAD_NAME] = CLASS("kymo:thread_name", NULL, a_name),	/* as older traces have it */
 	[CALL_START] = CLASS("ros2:callback_start", NULL, callback),
 	[CALL_END] = CLASS("ros2:callback_end", NULL, callback),
+	[LATE_BEGIN] = PLAIN("t:a_begin", "kymo:begin"), [LATE_END] = PLAIN("t:a_end", "kymo:end"),
+	[LATE_ARGS] = CLASS("t:args", "kymo:instant", late_args),
+	[LATE_NEW] = PLAIN("t:new", "kymo:instant"),
 };
 
 struct seen {
@@ -138,8 +144,9 @@ static int setup(void **state)
 	assert_int_equal(spans_create(&s->spans, s->model, &err), 0);
 	assert_int_equal(spans_listen(s->spans, &listener, s), 0);
 	assert_int_equal(spans_stats_create(&s->stats, s->spans, INT64_MIN, INT64_MAX, &err), 0);
-	for (unsigned i = 0; i < CLASSES; i++) {
+	for (unsigned i = 0; i < ALL_CLASSES; i++)
 		class[i].index = i;
+	for (unsigned i = 0; i < CLASSES; i++) {
 		assert_int_equal(spans_class(s->spans, &class[i]), 0);
 	}
 	*state = s;
@@ -227,6 +234,21 @@ static void nested(void **state)
 		assert_int_equal(row->longest_at_ns - row->first_ns,
 				 *row->name->name == 'a' ? 15 : 0);
 	}
+}
+
+/* A later chunk declares the same again, and with fields in another order; what is new is not bound. */
+static void declared_later(void **state)
+{
+	struct seen *s = *state;
+
+	ev(s, LATE_NEW, 7, 5, NULL);
+	ev(s, LATE_BEGIN, 7, 10, NULL);
+	ev(s, LATE_ARGS, 7, 15, "n", U(4), "text", T("x"), "more", U(9), NULL);
+	ev(s, A_BEGIN, 7, 20, NULL);
+	ev(s, LATE_END, 7, 30, NULL);
+	ev(s, A_END, 7, 50, NULL);
+	expect(s, "begin t:a 7 10\ninstant t:args 7 15 text=x n=4\nbegin t:a 7 20\nend t:a 7 30\nend t:a 7 50\n");
+	assert_int_equal(spans_stats_count(s->stats, SPANS_OF_SPANS), 1);
 }
 
 static void end_without_begin_and_the_reverse(void **state)
@@ -383,6 +405,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nested),
+		TEST(declared_later),
 		TEST(end_without_begin_and_the_reverse),
 		TEST(loss_ends_what_is_open),
 		TEST(custom_tracks),
