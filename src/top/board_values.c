@@ -26,7 +26,10 @@ static unsigned first_back(const struct board *board)
 
 static unsigned slices(const struct board *board)
 {
-	return board->used + 1 - first_back(board);
+	const unsigned first = first_back(board), count = board->used + 1 - first;
+
+	/* The oldest one has no begin if it has no event but those that were skipped. */
+	return count && !board->begin_ns[board_slot(board, first + count - 1)] ? count - 1 : count;
 }
 
 static int64_t slice_end(const struct board *board, unsigned back)
