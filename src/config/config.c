@@ -204,6 +204,17 @@ unsigned config_line(const struct config *config, const char *key)
 	return config->line[config_find(key) - config_key];
 }
 
+/* As people write it: 64M, if it is so many whole ones. */
+static void size_text(char *out, size_t size, uint64_t bytes)
+{
+	static const char unit[] = "KMG";
+	unsigned at = 0;
+
+	for (; bytes && bytes % 1024 == 0 && at < sizeof(unit) - 1; at++)
+		bytes /= 1024;
+	snprintf(out, size, "%" PRIu64 "%.*s", bytes, at ? 1 : 0, at ? &unit[at - 1] : "");
+}
+
 static const char *as_text(const struct config *config, const struct config_key *key, char *out,
 			   size_t size)
 {
@@ -217,9 +228,11 @@ static const char *as_text(const struct config *config, const struct config_key 
 	case KIND_PLACE:
 		return *(const char *const *)at;
 	case KIND_TIME:
-		snprintf(out, size, "%gs", (double)*(const int64_t *)at / 1e9);
+		snprintf(out, size, "%.12gs", (double)*(const int64_t *)at / 1e9);
 		return out;
 	case KIND_SIZE:
+		size_text(out, size, *(const uint64_t *)at);
+		return out;
 	case KIND_COUNT:
 		snprintf(out, size, "%" PRIu64, *(const uint64_t *)at);
 		return out;

@@ -79,6 +79,10 @@ def test(directory):
         write(text)
         status, told = say(env, "config", "check")
         check(status == 0 and "no errors" in told, text, status, told)
+    for size in "64M", "1G", "1536M", "20K", "1000":    # as a person writes it
+        write("spool:\n  limit: " + size + "\nserve:\n  window: 1234567s")
+        _, told = say(env, "config", "show", "--format", "csv")
+        check(f"spool.limit,{size}," in told and "serve.window,1234567s," in told, size, told)
 
 
 in_directory(test)
