@@ -226,6 +226,7 @@ def beside(directory, env):
     check((result["state"], result["source"]) == ("recording", trace), "the head is", result["state"], result["source"])
     growing = once(trace, "--interval", "1s", env=env)
     check(growing["state"] == "recording" and growing["callbacks"], "the trace that grows gave", growing)
+    check(0 < growing["span_ns"] < 600e9, "the interval has", growing["span_ns"], "ns")
     sinks = json.loads(run(KYMO, "sink", "list", "--format", "json", env=env).stdout)["sinks"]
     check([sink["path"] for sink in sinks] == [trace], "sinks afterwards:", sinks)
     check(set(states(env).values()) == {"record"}, "afterwards the programs are", states(env))
