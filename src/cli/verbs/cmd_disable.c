@@ -31,7 +31,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!rc)
 		printf("nothing to do: %s does not exist\n", place.file);
 	else
-		printf("removed %s\nRunning programs and shells keep the library until they end.\n", place.file);
+		printf("removed %s\nRunning programs and shells keep the library until they end.\n%s", place.file,
+		       o.whom.workspace ? "" : "For services: systemctl --user daemon-reload, and restart them\n");
 	return KYMO_EXIT_OK;
 }
 
@@ -40,7 +41,8 @@ const struct verb verb_disable = {
 	.synopsis = "[--user | --workspace DIR]",
 	.summary = "undo \"kymo enable\"",
 	.description = "Removes what \"kymo enable\" wrote, and the directories that it created, if nothing else is in them. Programs that "
-		       "run keep the library until they end.\n\n"
+		       "run keep the library until they end; services of \"systemctl --user\" get it until "
+		       "\"systemctl --user daemon-reload\".\n\n"
 		       "Exit status: 0, also if it was off; 1 it could not be removed, or somebody else wrote the file; 2 wrong usage; "
 		       "3 not a workspace.",
 	.examples = "kymo disable\n"

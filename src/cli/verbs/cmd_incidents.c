@@ -231,9 +231,11 @@ static int act(const struct options *o, const char *directory, const struct inci
 			err, KYMO_EXIT_USAGE,
 			"'%.40s' is not known: write ls, show, export, upload, rm or finish; --dir names another folder",
 			word);
-	if (argc > 1 || (argc == 0 && !incidents->count))
-		return err_set(err, argc ? KYMO_EXIT_USAGE : KYMO_EXIT_INPUT,
-			       argc ? "%s: name one incident" : "%s: there are no incidents", word);
+	if (argc > 1)
+		return err_set(err, KYMO_EXIT_USAGE, "%s: name one incident", word);
+	if (!argc && !incidents->count)
+		return err_set(err, KYMO_EXIT_INPUT, "%s: there is no incident in %s; --dir DIR looks elsewhere",
+			       word, directory);
 	incident =
 		argc ? incidents_find(incidents, argv[0]) : &incidents->item[incidents->count - 1];
 	if (!incident)
