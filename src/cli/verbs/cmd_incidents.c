@@ -70,6 +70,7 @@ static int list(const struct options *o, const char *directory, const struct inc
 	if (cli_table("incidents", o->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "incidents", NULL, columns, COUNT_OF(columns));
+	table_rank(table, "name sentence state trigger bytes");
 	for (unsigned i = incidents->count; i-- > 0;) {
 		const struct incident *incident = &incidents->item[i];
 		const char *trigger = json_get_text(incident->json, "trigger");

@@ -204,7 +204,7 @@ bool flight_help(const struct flight_wishes *wishes)
 	printf("Write a snapshot when\n\n");
 	for (unsigned i = 0; (word = trigger_word_at(i)); i++)
 		printf("%s\n    %s\n", word->text, word->meaning);
-	printf("\nJoin several with 'and'; 'for 3 times in 10s' counts; for \"or\", repeat --trigger:\n\n"
+	printf("\nJoin some with 'and'; 'for 3 times in 10s' counts; for \"or\", repeat --trigger:\n\n"
 	       "silent(/scan) > 1s and cpu(/planner) > 80%%\nlate(/control) > 2ms for 3 times in 10s\n");
 	return true;
 }
