@@ -86,11 +86,11 @@ function name_of(text, most) {
 	return el('bdi', { title: shown === arrows(text) ? null : shortened(text, 1000) }, breakable(shown));
 }
 
-// Where a narrow column may break a name: before / and after _ . : and such, not in 5 ms; within a word after 20 characters.
+// Where a narrow column may break a name: before / and after _ . : and such, not in 5 ms and 13.0 ms; within a word after 20 characters.
 function breakable(text) {
 	if (text.length <= 12)
 		return text;
-	return text.match(/\d+ [mun]?s$|\s+|\/*[^\s\/_.:,-]{0,20}[_.:,-]*/gu).filter(Boolean).map((piece, i) =>
+	return text.match(/\d+(?:\.\d+)? [mun]?s\b|\s+|\/*[^\s\/_.:,-]{0,20}[_.:,-]*/gu).filter(Boolean).map((piece, i) =>
 		[i ? el('wbr') : null, / ./.test(piece) ? el('span', { class: 'together' }, piece) : piece]);
 }
 
