@@ -329,6 +329,8 @@ def narrow(browser, path):
     check(0 <= shown_at[0] and shown_at[1] <= 390, "narrow: Provenance is in the bar at", shown_at)
     pieces = browser.value("name_of('/perception/obstacle_detector timer 25 ms').innerHTML.replace(/<.?span[^>]*>/g, '').split('<wbr>')")
     check(pieces == ["/perception", "/obstacle_", "detector", " ", "timer", " ", "25 ms"], "a name breaks into", pieces)
+    pieces = browser.value("name_of('began 13.0 ms late, in 5 runs').innerHTML.replace(/<.?span[^>]*>/g, '').split('<wbr>')")
+    check("13.0 ms" in pieces and "5" in pieces, "a time breaks into", pieces)
     browser.ask("Emulation.clearDeviceMetricsOverride")
 
 
