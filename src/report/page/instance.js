@@ -223,7 +223,7 @@ function instance_sentence(entity, instance) {
 		return finding.cause ? entity.label + ': ' + finding.cause + '.' : finding.text;
 	const distribution = entity.latency || entity.duration;
 	const longest = instance.parts.slice().sort((a, b) => (b.ns - (usual_of(entity, b) || 0)) - (a.ns - (usual_of(entity, a) || 0)))[0];
-	return entity.label + ' took ' + ns_text(instance.ns) + (distribution ? ', usually ' + ns_text(distribution.p50) : '') +
+	return entity.label + ' took ' + ns_text(instance.ns) + (distribution && entity.runs > 1 ? ', usually ' + ns_text(distribution.p50) : '') +
 		(longest ? ': ' + ns_text(longest.ns) + ' of it ' + part_words(instance, longest).join(' ') : '') + '.';
 }
 

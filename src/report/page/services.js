@@ -90,7 +90,7 @@ function call_panel(entity, call, rank, is_part) {
 	const longest = parts.filter(part => part.what !== 'handled').sort((a, b) => (b.ns - b.p50) - (a.ns - a.p50))[0];
 	return panel(is_part ? el('h3', {}, el('a', { href: address(entity, rank) }, 'The worst call'), ' ', words) : el('h2', {}, words),
 		[query_button('SELECT * FROM service_calls WHERE id = ' + call[2]), copy_button('open in Perfetto here', command('open', '--at ' + at_text(call[0]).replace(' ', '')), 'copies the command that opens Perfetto at this call')],
-		longest ? el('p', {}, 'It took ' + ns_text(call[1]) + ', usually ' + ns_text(entity.latency.p50) + '. Farthest above the usual: ' + segment_words[longest.what][1] + ', ' + ns_text(longest.ns) + '.') : null,
+		longest ? el('p', {}, 'It took ' + ns_text(call[1]) + (entity.runs > 1 ? ', usually ' + ns_text(entity.latency.p50) : '') + '. Farthest above the usual: ' + segment_words[longest.what][1] + ', ' + ns_text(longest.ns) + '.') : null,
 		figure('', null, call_chart(entity, call), legend(parts.map(part => part.what))), call_table(entity, call));
 }
 

@@ -87,6 +87,16 @@ def same(trace, directory):
     return first["kind"]
 
 
+def single():
+    """What ran once has nothing usual."""
+    trace, once = os.path.join(SHARED, "data", "ros2-traces", "rotated_files", "ctf"), "timer 100 ms"
+    if not os.path.isdir(trace):
+        return
+    why, text = as_json("why", trace, once), run(KYMO, "why", trace, once).stdout
+    check((why["callback"], why["count"]) == (once, 1) and "the only instance; most of it: " in why["sentence"] and "usually" not in why["sentence"] and
+          "Usually (p50)" not in text, once, why, text)
+
+
 def test(directory):
     robot, cyclic = os.path.join(directory, "robot"), os.path.join(directory, "cyclic")
     record_robot(robot, 2)
@@ -97,6 +107,7 @@ def test(directory):
     file = os.path.join(directory, "summary")
     run(KYMO, "report", cyclic, "--format", "summary", "--force", "-o", file)
     same_rows(cyclic, as_json("report", file), {kind: top.get(kind, []) for kind in ("callbacks", "topics", "spans", "chains")})
+    single()
     # Traces with callbacks that have no name, chains that end somewhere and go on later, several processes of one name.
     for trace in glob.glob(os.path.join(SOURCE, "tests", "fixtures", "*")):
         if os.path.isdir(trace) and glob.glob(os.path.join(trace, "**", "metadata"), recursive=True):
