@@ -113,12 +113,18 @@ static uint64_t scope_of(enum summary_kind kind, const char *owner)
 	return ((uint64_t)(uintptr_t)owner << 4) + kind;
 }
 
+/* NULL and "" are no text, as for summary_text(). Return: NULL: it has no copy. */
+static const char *copy_of(const struct summary *summary, const char *text)
+{
+	uint64_t n;
+
+	return text && *text ? text_known(summary, hash_of(text), text, &n) : no_text;
+}
+
 struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,
 				    const char *name, const char *of)
 {
-	uint64_t n;
-	const char *own = text_known(summary, hash_of(name), name, &n);
-	const char *owner = *of ? text_known(summary, hash_of(of), of, &n) : no_text;
+	const char *own = copy_of(summary, name), *owner = copy_of(summary, of);
 
 	return own && owner ? map_get(&summary->names->entities, (uintptr_t)own,
 				      scope_of(kind, owner))
@@ -152,7 +158,7 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 {
 	struct summary_entity *entity = summary_find(summary, kind, name, of);
 
-	if (!entity && !summary_limit_has(summary->limit, kind, name, of)) {
+	if (!entity && !summary_limit_has(summary->limit, kind, name, of ? of : "")) {
 		summary->over = true;
 		name = SUMMARY_OTHER;
 		of = "";
