@@ -202,6 +202,10 @@ int main(void)
 		cmocka_unit_test(bombs),
 	};
 
+	int status;
+
 	close(mkstemp(path));
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)unlink(path);
+	return status;
 }
