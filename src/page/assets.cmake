@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Scripts and style of the page, in the order of their names, as arrays of C. What only helps to read the source is
+# Scripts and style of the page, in the order of their paths, as arrays of C. What only helps to read the source is
 # left out: indentation, and lines that are a comment.
 #   cmake -D FOLDER=src/report/page -D NAME=report_page -D OUT=report_page.c -P assets.cmake
 function(array name)
@@ -20,8 +20,8 @@ function(array name)
 		"extern const unsigned long ${name}_size;\nconst unsigned long ${name}_size = sizeof(${name});\n")
 endfunction()
 
-file(GLOB scripts ${FOLDER}/*.js)
-file(GLOB styles ${FOLDER}/*.css)
+file(GLOB_RECURSE scripts ${FOLDER}/*.js)
+file(GLOB_RECURSE styles ${FOLDER}/*.css)
 list(SORT scripts)
 list(SORT styles)
 file(WRITE ${OUT} "/* Made by src/page/assets.cmake. */\n")
