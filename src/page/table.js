@@ -69,13 +69,14 @@ function matches(columns, row, words) {
 
 const tables_shown = new Set();
 
-// A table of rows, by column `sort` at first, `most` rows until more are asked for. go(row): its address.
+// A table of rows, by column `sort` at first, `most` rows until more are asked for. go(row): its address. note: below it.
 function table(columns, rows, options) {
-	const o = Object.assign({ most: 20, sort: null, go: null, label: '' }, options);
+	const o = Object.assign({ most: 20, sort: null, go: null, label: '', note: null }, options);
 	const state = { column: columns.find(column => column.key === o.sort) || null, up: false, most: o.most };
 	const body = el('tbody', {}), more = el('div', { class: 'more' }), head = el('tr', {});
 	const root = el('div', {}, el('div', { class: 'scroll' },
-		el('table', { 'aria-label': o.label || null, class: columns.length > 11 ? 'many' : null }, el('thead', {}, head), body)), more);
+		el('table', { 'aria-label': o.label || null, class: columns.length > 11 ? 'many' : null }, el('thead', {}, head), body)), more,
+		o.note && el('p', { class: 'dim small' }, o.note));
 	const heads = columns.map(column => {
 		const button = el('button', { type: 'button', title: column.hint || 'sort', onclick: () => {
 			state.up = state.column === column ? !state.up : !column.number;

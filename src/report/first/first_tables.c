@@ -306,8 +306,11 @@ static void hidden_text(const struct summary *summary, char *buffer, size_t size
 
 	*buffer = '\0';
 	if (hidden)
-		snprintf(buffer, size, "%s start-up instance%s hidden from the findings: --all. ",
-			 summary_number(number, hidden), hidden == 1 ? " is" : "s are");
+		snprintf(buffer, size,
+			 "%s start-up instance%s hidden from the findings and count%s in the "
+			 "tables: --all. ",
+			 summary_number(number, hidden), hidden == 1 ? " is" : "s are",
+			 hidden == 1 ? "s" : "");
 }
 
 unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows, bool print)

@@ -64,16 +64,21 @@ static void put_segments(struct page *page, const struct chains_stats *stats)
 	json_text_close(json, ']');
 }
 
-/* Each: [begin, total, id of a message in it, time of each segment ...] */
+/*
+ * Each: [begin, total, id of a message in it, time of each segment ...]. Start-up comes last, and a
+ * page has it only if there is nothing else.
+ */
 static unsigned put_worst(struct page *page, const struct chains_stats *stats, unsigned most)
 {
 	struct json_text *json = &page->json;
-	const unsigned count = stats->worst_count < most ? stats->worst_count : most;
+	unsigned count = 0;
 
 	json_text_open(json, "worst", '[');
-	for (unsigned i = 0; i < count; i++) {
-		const struct chains_arrival *arrival = &stats->worst[i];
+	for (; count < stats->worst_count && count < most; count++) {
+		const struct chains_arrival *arrival = &stats->worst[count];
 
+		if (arrival->is_startup && !stats->worst->is_startup)
+			break;
 		json_text_open(json, NULL, '[');
 		page_put_time(page, NULL, arrival->begin_ns);
 		json_text_i64(json, NULL, arrival->total_ns);

@@ -15,7 +15,8 @@ static void put_u64(struct page *page, const char *key, uint64_t value)
 		json_text_u64(&page->json, key, value);
 }
 
-void page_put_distribution(struct page *page, const char *key, const struct histogram *h)
+static void put_distribution(struct page *page, const char *key, const struct histogram *h,
+			     uint64_t steady_ns)
 {
 	struct json_text *json = &page->json;
 
@@ -29,8 +30,23 @@ void page_put_distribution(struct page *page, const char *key, const struct hist
 	json_text_u64(json, "p90", histogram_quantile(h, 0.9));
 	json_text_u64(json, "p99", histogram_quantile(h, 0.99));
 	json_text_u64(json, "max", h->max);
+	if (steady_ns && steady_ns < h->max)
+		json_text_u64(json, "steady", steady_ns);
 	summary_put_buckets(json, h);
 	json_text_close(json, '}');
+}
+
+void page_put_distribution(struct page *page, const char *key, const struct histogram *h)
+{
+	put_distribution(page, key, h, 0);
+}
+
+/* The largest value, if start-up has a larger one; else 0. */
+static uint64_t steady_below(const struct summary_entity *entity, enum summary_distribution which)
+{
+	const struct summary_startup *startup = entity->startup;
+
+	return startup && startup->histogram[which].count ? summary_steady_max(entity, which) : 0;
 }
 
 static void put_part(struct page *page, const struct summary_part *part)
@@ -121,7 +137,8 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		put_u64(page, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
-		page_put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
+		put_distribution(page, summary_distribution_name(i), &entity->histogram[i],
+				 steady_below(entity, i));
 	summary_put_culprits(&page->json, entity, "worst");
 	put_worst(page, entity);
 	put_summary_segments(page, entity);

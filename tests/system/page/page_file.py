@@ -69,6 +69,12 @@ def look(trace, directory):
     check(data["events"] == told["events"] and data["lost_events"] == told["lost_events"], trace, "other counts")
     check(data["entities"] or data["flames"] or not told["events"], trace, "has no entities")
     check(sum(len(chain["worst"]) for chain in data["chains"]) <= 1000, trace, "has too many arrivals")
+    shown = collections.defaultdict(list)
+    for chain in data["chains"]:
+        shown[chain["entity"]] += [arrival[1] for arrival in chain["worst"]]
+    for number, arrivals in shown.items():
+        latency = data["entities"][number]["latency"]
+        check(max(arrivals) == latency.get("steady", latency["max"]), trace, "the worst shown is", max(arrivals), "not that after start-up", latency)
     received = sum(entity["latency"]["count"] for entity in data["entities"] if entity["kind"] == "topic" and "latency" in entity)
     check(received == sum(sum(series["count"]) for series in data["series"] if series["what"] == "latency"), trace, "over time: other messages")
     check(len(data["heat"]) == 60 or received == sum(sum(heat["cells"][1::2]) for heat in data["heat"]), trace, "the heat maps have others")
@@ -240,6 +246,8 @@ def main(directory):
     folder = os.path.join(SHARED, "data", "ros2-traces")
     for given in fewer(existing(*(os.path.join(folder, name, "ctf") for name in ("discarded", "pair_intra", "pair_lifecycle", "streamed_relayd")))):
         look(given, directory)
+    for given in existing(os.path.join(folder, "pair_components", "ctf")):
+        check('"steady"' in json.dumps(look(given, directory)), given, "has no start-up")
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:

@@ -13,7 +13,7 @@ function callbacks_table(callbacks, most, is_short) {
 			count_column('unfinished', 'unfinished', callback => callback.unfinished || 0, 'runs without an end in the trace', true),
 			{ key: 'of', title: 'process', value: callback => callback.of || '', cell: callback => name_of(callback.of || '', 30) },
 			...spark_column(callbacks), range_column(callbacks, callback => callback.duration));
-	return table(columns, callbacks, { most, sort: 'max', go: address, label: 'callbacks' });
+	return table(columns, callbacks, { most, sort: 'max', go: address, label: 'callbacks', note: steady_note(callbacks, callback => callback.duration) });
 }
 
 function callbacks_page() {
@@ -74,7 +74,7 @@ function callback_page(entity) {
 			el('p', { class: 'crumbs' }, entity.of ? 'process ' + entity.of : '', entity.symbol ? [' · ', el('code', {}, shortened(entity.symbol, 200))] : '',
 				timer ? [' · ', el('a', { href: address(timer) }, 'as a timer')] : ''),
 			numbers([['runs', count_text(entity.runs || 0), entity.runs || 0], entity.duration ? ['usually', ns_text(entity.duration.p50), entity.duration.p50] : null,
-				entity.duration ? ['p99', ns_text(entity.duration.p99), entity.duration.p99] : null, entity.duration ? ['worst', ns_text(entity.duration.max), entity.duration.max] : null,
+				entity.duration ? ['p99', ns_text(entity.duration.p99), entity.duration.p99] : null, entity.duration ? ['worst', ns_text(entity.duration.max), entity.duration.max] : null, steady_number(entity.duration),
 				['busy', percent_text(busy(entity))], entity.waited ? ['runs that waited', count_text(entity.waited)] : null,
 				entity.waited_ns ? ['waited in all', ns_text(entity.waited_ns), entity.waited_ns] : null, entity.unfinished ? ['unfinished', count_text(entity.unfinished)] : null])),
 		el('div', { class: 'cols' },

@@ -11,10 +11,33 @@ function mostly(chain) {
 	return mostly_words[best];
 }
 
+// The worst of a distribution may be start-up, which findings and pictures leave out: then it has the worst after it, too.
+function steady(distribution) {
+	return distribution && distribution.steady;
+}
+
+function steady_number(distribution) {
+	return steady(distribution) ? ['worst after start-up', ns_text(distribution.steady), distribution.steady] : null;
+}
+
+function steady_note(rows, of) {
+	return rows.some(row => steady(of(row))) ? '* start-up: findings and the pictures of the worst leave it out' : null;
+}
+
+function worst_column(of, error) {
+	const column = ns_column('max', 'worst', row => of(row) && of(row).max, null, error);
+	return { ...column, cell: row => {
+		const cell = column.cell(row);
+		if (steady(of(row)))
+			cell.prepend(el('abbr', { title: 'start-up; afterwards at most ' + ns_text(of(row).steady) }, '*'), ' ');
+		return cell;
+	} };
+}
+
 function latency_columns(of) {
 	const error = row => row.error;
 	return [ns_column('p50', 'usually', row => of(row) && of(row).p50, 'the median', error),
-		ns_column('p99', 'p99', row => of(row) && of(row).p99, null, error), ns_column('max', 'worst', row => of(row) && of(row).max, null, error)];
+		ns_column('p99', 'p99', row => of(row) && of(row).p99, null, error), worst_column(of, error)];
 }
 
 function chains_table(chains, most, is_short) {
@@ -22,7 +45,7 @@ function chains_table(chains, most, is_short) {
 		...latency_columns(chain => chain.latency), { key: 'mostly', title: 'mostly', value: mostly, cell: chain => mostly(chain) }];
 	if (!is_short)
 		columns.push(...spark_column(chains), range_column(chains, chain => chain.latency));
-	return table(columns, chains, { most, sort: 'max', go: address, label: 'chains' });
+	return table(columns, chains, { most, sort: 'max', go: address, label: 'chains', note: steady_note(chains, chain => chain.latency) });
 }
 
 function chains_page() {
@@ -52,7 +75,7 @@ function chain_page(entity) {
 			entity.chain ? chain_steps(entity) : null,
 			numbers([['arrived', count_text(entity.runs || 0), entity.runs || 0], ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50],
 				['p90', within_text(entity.latency.p90, entity.error), entity.latency.p90], ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99],
-				['worst', within_text(entity.latency.max, entity.error), entity.latency.max],
+				['worst', within_text(entity.latency.max, entity.error), entity.latency.max], steady_number(entity.latency),
 				entity.chain && entity.chain.error ? ['clocks may be wrong by', ns_text(entity.chain.error)] : null])),
 		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow'), entity.error), worst_over_time(entity)),
 			panel('', null, segments_chart(entity))) : panel('', null, dist_chart('Latency', entity.latency)),
@@ -89,7 +112,7 @@ function chain_instance(entity, rank) {
 	const chain = entity.chain, arrival = chain && chain.worst[rank - 1];
 	if (!arrival)
 		return [panel('Not in the page', null, empty('The page has the ' + (chain ? chain.worst.length : 0) + ' worst arrivals of this chain.'))];
-	const walk = el('p', { class: 'crumbs' }, entity_link(entity, 200), ' · No. ' + rank + ' of the ' + chain.worst.length + ' worst ',
+	const walk = el('p', { class: 'crumbs' }, entity_link(entity, 200), ' · No. ' + rank + ' of the ' + chain.worst.length + ' worst' + after_startup(entity) + ' ',
 		rank > 1 && el('a', { href: address(entity, rank - 1), rel: 'prev' }, '← the one before'), rank > 1 ? ' · ' : ' ',
 		rank < chain.worst.length && el('a', { href: address(entity, rank + 1), rel: 'next' }, 'next →'));
 	if (rank === 1 && entity.instance && entity.instance.begin === arrival[0])

@@ -69,7 +69,7 @@ function dist_above(bins, total, x, top, bottom, left, width) {
 // Words above the marks: a row higher where they would touch.
 function dist_marks(distribution, x, top, bottom, width, budget) {
 	const taken = [];
-	const marks = [['usually', distribution.p50], ['p99', distribution.p99], ['worst', distribution.max]].filter(
+	const marks = [['usually', distribution.p50], ['p99', distribution.p99], ['worst' + (distribution.steady ? ' (start-up)' : ''), distribution.max]].filter(
 		(mark, i, all) => i === 2 || ns_text(mark[1]) !== ns_text(all[i + 1][1])).concat(budget ? [['budget', budget]] : []);
 	return marks.map(([what, ns]) => {
 		const text = what + ' ' + ns_text(ns), room = text.length * 7 + 8;

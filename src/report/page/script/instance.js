@@ -233,7 +233,7 @@ function instance_commands(entity, instance) {
 }
 
 function instance_panel(entity, instance, is_part) {
-	return panel(is_part ? el('h3', {}, instance.fired ? 'The one that fired' : el('a', { href: address(entity, 1) }, 'The worst one'), ' ', el('span', { class: 'dim' }, at_text(instance.begin)))
+	return panel(is_part ? el('h3', {}, instance.fired ? 'The one that fired' : el('a', { href: address(entity, 1) }, 'The worst one' + (steady(entity.latency || entity.duration) ? ' after start-up' : '')), ' ', el('span', { class: 'dim' }, at_text(instance.begin)))
 			: el('h2', {}, ns_text(instance.ns), el('span', { class: 'dim' }, ' at ' + at_text(instance.begin))),
 		instance_commands(entity, instance),
 		el('p', {}, name_of(instance_sentence(entity, instance), 600)),

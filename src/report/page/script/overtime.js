@@ -79,7 +79,7 @@ function spark_series(entity) {
 	const all = entity.series || {}, series = all.runs || all.latency || all.late || all.spans;
 	if (series || !entity.chain || !entity.chain.worst.length)
 		return series;
-	return { origin: 0, width: 1, longest: entity.chain.worst.length,
+	return { origin: 0, width: 1, longest: entity.chain.worst.length + ' longest' + after_startup(entity),
 		 cells: entity.chain.worst.map(arrival => ({ at: arrival[0], max: arrival[1] })) };
 }
 
@@ -112,7 +112,7 @@ function spark_column(rows) {
 				return el('td', {});
 			const points = spark_points(series), high = Math.max(...points.map(point => point[1]), 1), bottom = spark.height - 1;
 			const wide = Math.max(1, Math.min(12, series.width / total_ns() * spark.columns));
-			const y = linear(0, Math.sqrt(high), bottom, 1), said = (series.longest ? 'The ' + series.longest + ' longest over time: ' : 'The longest of each part of the trace: ') +
+			const y = linear(0, Math.sqrt(high), bottom, 1), said = (series.longest ? 'The ' + series.longest + ' over time: ' : 'The longest of each part of the trace: ') +
 				ns_text(Math.min(...points.map(point => point[1]))) + ' to ' + ns_text(high) + ', longest at ' + at_text(spark_worst(series));
 			return el('td', { class: 'spark' }, svg('svg', { viewBox: '0 0 ' + spark.columns + ' ' + spark.height, height: spark.height, preserveAspectRatio: 'none', role: 'img' },
 				svg('title', {}, said), svg('path', { class: 'grid', d: 'M0 ' + (bottom + 0.5) + 'H' + spark.columns }),

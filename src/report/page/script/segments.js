@@ -26,6 +26,11 @@ function stack_tip(chain, what, total, values) {
 		' (usually ' + ns_text(chain.segments[i].p50) + ')').join('\n');
 }
 
+// What the worst arrivals leave out, in words.
+function after_startup(entity) {
+	return steady(entity.latency) ? ' after start-up' : '';
+}
+
 function segments_chart(entity) {
 	const chain = entity.chain, height = 250, bottom = height - 26, worst = chain.worst;
 	const usual = chain.segments.map(segment => segment.p50);
@@ -46,11 +51,11 @@ function segments_chart(entity) {
 				stack(chain, values, x, thick, y, bottom),
 				svg('rect', { class: 'hit', x: x - 0.5, y: 10, width: Math.max(step, 2), height: bottom - 10 }));
 		})));
-		nodes.push(svg('text', { x: left + 56, y: bottom + 16 }, 'the ' + worst.length + ' worst, longest first'));
+		nodes.push(svg('text', { x: left + 56, y: bottom + 16 }, 'the ' + worst.length + ' worst' + after_startup(entity) + ', longest first'));
 		nodes.push(svg('line', { class: 'axis', x1: left, x2: width, y1: bottom, y2: bottom }));
 		return nodes;
 	});
-	return figure('Where the time of the worst went', chain_command(entity, 'why', worst.length), chart,
+	return figure('Where the time of the worst' + after_startup(entity) + ' went', chain_command(entity, 'why', worst.length), chart,
 		legend(chain.segments.filter(segment => segment.sum).map(segment => segment.what)));
 }
 
@@ -77,5 +82,5 @@ function worst_over_time(entity, title) {
 				svg('circle', { cx: x(arrival[0]), cy: y(arrival[1]), r: 3.5, fill: 'var(--run)' }),
 				svg('rect', { class: 'hit', x: x(arrival[0]) - 3, y: frame.top, width: 6, height: bottom - frame.top })))];
 	});
-	return figure(title || 'When the worst were', null, chart);
+	return figure((title || 'When the worst') + after_startup(entity) + ' were', null, chart);
 }

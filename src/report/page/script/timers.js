@@ -5,7 +5,7 @@ function timers_table(timers) {
 	return table([name_column('timer', timer => timer.label, address), ns_column('period', 'period', timer => timer.period_ns), count_column('runs', 'starts', timer => timer.runs || 0),
 		...latency_columns(timer => timer.wait), count_column('late', 'half a period late', timer => timer.late || 0), count_column('overrun', 'a period late', timer => timer.overrun || 0, null, true),
 		range_column(timers, timer => timer.wait), { key: 'clock', title: '', value: timer => timer.other_clock ? 1 : 0, cell: timer => timer.other_clock ? 'of a simulation’s clock' : '' }],
-		timers, { most: 200, sort: 'max', go: address, label: 'timers' });
+		timers, { most: 200, sort: 'max', go: address, label: 'timers', note: steady_note(timers, timer => timer.wait) });
 }
 
 function timers_page() {
@@ -19,7 +19,7 @@ function timer_page(entity) {
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
 			el('p', { class: 'crumbs' }, 'period ' + ns_text(entity.period_ns), callback ? [' · ', el('a', { href: address(callback) }, 'its callback')] : '', entity.other_clock ? ' · it follows the clock of a simulation, so it is not judged' : ''),
 			numbers([['starts', count_text(entity.runs || 0), entity.runs || 0], entity.wait ? ['usually late by', ns_text(entity.wait.p50), entity.wait.p50] : null, entity.wait ? ['p99', ns_text(entity.wait.p99), entity.wait.p99] : null,
-				entity.wait ? ['worst', ns_text(entity.wait.max), entity.wait.max] : null, ['half a period late', count_text(entity.late || 0), entity.late || 0], ['a period late', count_text(entity.overrun || 0), entity.overrun || 0]])),
+				entity.wait ? ['worst', ns_text(entity.wait.max), entity.wait.max] : null, steady_number(entity.wait), ['half a period late', count_text(entity.late || 0), entity.late || 0], ['a period late', count_text(entity.overrun || 0), entity.overrun || 0]])),
 		el('div', { class: 'cols' }, entity.wait && panel('', null, dist_chart('How late it began', entity.wait, query_button(bins_sql('wait_ns', from)))),
 			entity.period && panel('', null, dist_chart('From start to start', entity.period)),
 			series.late && panel('', null, over_time('How late it began', series.late, 'starts', null))), ...summary_panels(entity)];

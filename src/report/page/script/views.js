@@ -105,7 +105,7 @@ function overview() {
 	return [banner(), fired(), verdict(), expectations_panel(), facts(),
 		chains.length ? el('div', { class: 'split' },
 			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true),
-				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)) + ' were')),
+				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)))),
 			chain && panel(el('h3', {}, entity_link(chain, 120)), null, dist_chart('Latency', chain.latency, chain_command(chain, 'flow')),
 				chain.chain && segments_chart(chain))) : null,
 		worst && worst.instance ? instance_panel(worst, worst.instance, true) : null,
