@@ -90,10 +90,8 @@ static void add(struct page_series *series, enum page_what what, uint32_t index,
 
 	if (ns < series->begin_ns || ns > series->end_ns)
 		return;
-	if (track && !track->cell) {
+	if (track && !track->cell)
 		track->cell = calloc(PAGE_COLUMNS, sizeof(*track->cell));
-		track->shift = series->shift;
-	}
 	if (!track || !track->cell) {
 		series->failed = true;
 		return;
@@ -121,11 +119,9 @@ static void add_heat(struct page_series *series, uint32_t index, int64_t ns, int
 
 	if (ns < series->begin_ns || ns > series->end_ns)
 		return;
-	if (heat && !heat->count) {
+	if (heat && !heat->count)
 		heat->count =
 			calloc((size_t)PAGE_HEAT_COLUMNS * PAGE_HEAT_ROWS, sizeof(*heat->count));
-		heat->shift = series->shift;
-	}
 	if (!heat || !heat->count) {
 		series->failed = true;
 		return;
