@@ -78,6 +78,11 @@ def answer(verb, *words, **options):
     return json.loads(kymo(verb, *words, "--format", "json", **options))
 
 
+def callback_name(row):
+    """Return: what findings and pages call the callback of a row of the report's section callbacks."""
+    return f"{row['node']} {'timer ' if row['kind'] == 'timer' else ''}{row['source']}"
+
+
 def report(trace, *sections, **options):
     """Return: these sections of the report, or the usual ones."""
     return answer("report", trace, *(word for section in sections for word in ("--section", section)), **options)

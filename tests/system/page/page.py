@@ -14,7 +14,7 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_picture
 from lib_browser import Chromium, browsers
 from lib_sched import beside
-from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, check, existing, kymo, private, query, record, record_robot, report, ros_domain, run, skip
+from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, callback_name, check, existing, kymo, private, query, record, record_robot, report, ros_domain, run, skip
 
 # All addresses of a page: the bar, and the first MOST of each kind of entity and instance.
 ADDRESSES = """(() => {
@@ -69,10 +69,6 @@ def rows(browser, view, label):
     browser.value("document.querySelectorAll('.more button').forEach(button => button.click())")
     return {row[0]: row[1] for row in browser.value(f"""[...document.querySelectorAll('table[aria-label={json.dumps(label)}] tbody tr')].map(row =>
         [row.cells[0].innerText.trim(), [...row.querySelectorAll('[data-v]')].map(cell => Number(cell.dataset.v))])""")}
-
-
-def callback_name(row):
-    return f"{row['node']} {'timer ' if row['kind'] == 'timer' else ''}{row['source']}"
 
 
 def same_numbers(browser, what, trace):

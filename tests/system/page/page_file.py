@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_sched import beside
-from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, compiled, existing, fewer, private, query, record, record_robot, run
+from lib_test import BUILD, KYMO, SHARED, TESTS, answer, callback_name, check, compiled, existing, fewer, private, query, record, record_robot, run
 
 NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ELEMENTS = set("html head meta link title style body div header h1 p main ol li noscript table caption tr th td script strong".split())
@@ -58,6 +58,29 @@ def data_of(path, what):
     return json.loads(gzip.decompress(base64.b64decode(reader.data)))
 
 
+def same_entities(data, told, what):
+    """What a page has of callbacks and topics is what their sections of the report have, to the nanosecond. Callbacks of one name are one."""
+    numbers = {(entity["kind"], entity["name"]): number for number, entity in enumerate(data["entities"])}
+    names = collections.Counter(callback_name(row) for row in told.get("callbacks", []))
+    symbols, topics, compared = dict(data["symbols"]), {number: more for number, *more in data["topics"]}, 0
+    for kind, key, distribution, rows in ("callback", "", "duration", told.get("callbacks", [])), ("topic", "latency_", "latency", told.get("topics", [])):
+        for row in rows:
+            name = callback_name(row) if kind == "callback" else row["topic"]
+            number = numbers.get((kind, name))
+            if number is None or (kind == "callback" and (names[name] > 1 or not row["node"])):
+                continue
+            entity = data["entities"][number]
+            shown = [entity.get(distribution, {"count": 0}).get(member) for member in ("count", "p50", "p99", "max")]
+            check(shown == [row[key + member] for member in ("count", "p50_ns", "p99_ns", "max_ns")], what, name, "is", shown, row)
+            if kind == "callback":
+                check(symbols.get(number, "") == (row["symbol"] or ""), what, name, "has the symbol", symbols.get(number), row)
+            else:
+                rate_hz, *error = topics[number]
+                check([entity.get("published", 0), rate_hz, *(error or [0])] == [row["published"], row["rate_hz"] or 0, row["latency_error_ns"] or 0], what, name, topics[number], row)
+            compared += 1
+    return compared
+
+
 def look(trace, directory):
     path = os.path.join(directory, "page.html")
     run(KYMO, "report", trace, "--html", "--force", "-o", path)
@@ -65,6 +88,8 @@ def look(trace, directory):
     for name, rows in told.items():
         if isinstance(rows, list) and name in data["tables"][0] and name != "waits":
             check(data["tables"][0][name] == rows, trace, "the section", name, "differs")
+    compared = same_entities(data, told, trace)
+    check(compared or not any(entity["kind"] in ("callback", "topic") for entity in data["entities"]), trace, "compared no callback and no topic")
     check([finding["text"] for finding in data["findings"]] == [row["text"] for row in told["findings"]], trace, "other findings")
     check(data["events"] == told["events"] and data["lost_events"] == told["lost_events"], trace, "other counts")
     check(data["entities"] or data["flames"] or not told["events"], trace, "has no entities")
