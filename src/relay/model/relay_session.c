@@ -338,9 +338,10 @@ static void end(struct relay_session *session)
 
 void relay_leave_session(struct relay_session *session)
 {
-	session->users--;
+	/* end() may open a file, for which a session without users is forgotten. */
 	if (--session->producers == 0 && !session->ended)
 		end(session);
+	session->users--;
 }
 
 void relay_cut_off(struct relay_session *session)

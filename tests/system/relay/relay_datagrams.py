@@ -141,6 +141,23 @@ def check_forged(relay):
     sender.end()
 
 
+def check_end_without_descriptors():
+    """What waits when the session ends needs one more file, and the relay has as many as it may: the session is not forgotten for it."""
+    with Relay('--datagram', '0', inside=('prlimit', '--nofile=60:60')) as relay:
+        sender, packet = Sender(relay), packet_of(0, 1000)
+        small = sender.stream('small', file_size=len(packet))
+        for i in range(13):             # all files together: more than half of 60
+            sender.stream(f'more_{i}')
+        sender.throw(*datagrams(sender, small, 0, packet))
+        until('the first packet', lambda: stored(relay, 'small_0') == packet)
+        sender.throw(*datagrams(sender, small, 2, packet))
+        sender.throw(*datagrams(sender, sender.one, 0, packet))
+        until('that it came', lambda: stored(relay, 'c_0') == packet)
+        sender.end()
+        until('the last packet', lambda: stored(relay, 'small_1') == packet)
+        assert relay.process.poll() is None, relay.said()
+
+
 def check_off():
     with Relay() as relay:
         producer = Producer(relay).create()
@@ -153,6 +170,7 @@ def main():
     for check in (check_order, check_loss, check_forged):
         with Relay('--datagram', '0') as relay:
             check(relay)
+    check_end_without_descriptors()
     check_off()
     return 0
 
