@@ -6,6 +6,7 @@
 import json
 import os
 import sys
+import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_hosts import Network, alone
@@ -35,15 +36,27 @@ def main():
             return [event for event in client.events() if event['event'] == kind]
 
         def states():
-            return [event['status'] for event in events('status') if event['node'] == node]
+            """Of its node, without repetitions: each Start and End is answered, also one that changes nothing."""
+            told = [event['status'] for event in events('status') if event['node'] == node]
+            return [state for before, state in zip([None, *told], told) if state != before]
+
+        def ask(what, wanted):
+            """Writes until the state changes: what is written before the agent has discovered the client's writer is lost."""
+            before, due = states(), 0
+
+            def answered():
+                nonlocal due
+                if states() == before and time.monotonic() >= due:
+                    client.write(what)
+                    due = time.monotonic() + 2
+                return states()[-len(wanted):] == wanted
+            until(f'the states of {what}: {wanted}', answered)
         for topic in 'start', 'end':
             until(f'the agent reads {topic}', lambda: {'event': 'matched', 'topic': f'rt/caret/{topic}_record', 'count': 1} in events('matched'))
         node, = until('its node', lambda: {event['name'].lstrip('/') for event in events('node') if 'caret_trace_' in event['name']})
-        client.write('start')
-        until('the states of a Start', lambda: states()[-2:] == [PREPARE, RECORD])
+        ask('start', [PREPARE, RECORD])
         until('events', lambda: sum(process['recorded'] or 0 for process in here.status()['processes']))
-        client.write('end')
-        until('the state of an End', lambda: states()[-3:] == [PREPARE, RECORD, WAIT])
+        ask('end', [PREPARE, RECORD, WAIT])
         until('the end of the recording', lambda: 'recorder_pid' not in here.status())
         name, = os.listdir(trace)
         info = json.loads(here.kymo('info', os.path.join(trace, name), '--format', 'json'))
