@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
 """`kymo relay` and clients that stop talking at any byte: a producer and a viewer, two of each kind at once, end after so many
 bytes of what they say. Another producer and viewer do not notice, and the relay keeps no connection of those that went. It keeps
 the files of their sessions open, as viewers may still come, but no more than it may have.
