@@ -35,9 +35,10 @@ class Relay:
         named = [word for pair in zip(('--control', '--data', '--live'), map(str, ports)) for word in pair]
         self.process = subprocess.Popen(self.command + named, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=self.env)
-        first, second = self.process.stdout.readline(), self.process.stdout.readline()
-        self.control, self.data = map(int, re.match(rf'producers: nets?://{self.host}:(\d+):(\d+)', first).groups())
-        self.live = int(re.match(rf'viewers: nets?://{self.host}:(\d+)', second)[1])
+        lines = self.process.stdout.readline() + self.process.stdout.readline()
+        ports = re.match(rf'producers: nets?://{self.host}:(\d+):(\d+).*\nviewers: nets?://{self.host}:(\d+)', lines)
+        assert ports, f'the relay printed {lines!r}, status {self.process.poll()}: {self.said()}'
+        self.control, self.data, self.live = map(int, ports.groups())
 
     def kill(self):
         self.process.kill()
