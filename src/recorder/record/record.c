@@ -370,7 +370,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 
 	*result = (struct record_result){ 0 };
 	if (check_files(err) < 0 || record_kernel_check(options, err) < 0 ||
-	    record_stacks_open(&recorder.stacks, options->stacks_hz, err) < 0)
+	    record_stacks_open(&recorder.stacks, options->stacks_hz, &options->session, err) < 0)
 		return -1;
 	if (options->flight) {
 		struct flight_options flight = *options->flight;
@@ -379,7 +379,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 		flight.written = on_written;
 		flight.context = &recorder;
 		if (flight_create(&flight, &recorder.flight, err) < 0)
-			return -1;
+			goto no_session;
 		session.sink = flight_sink(recorder.flight);
 	}
 	if (!options->yields)
@@ -388,11 +388,11 @@ int record_run(const struct record_options *options, struct record_result *resul
 	hold_signals(SIG_BLOCK);
 	if (session_begin(&session, &recorder.session, err) < 0) {
 		hold_signals(SIG_UNBLOCK);
-		return -1;
+		goto no_session;
 	}
 	rc = options->kernel ? record_kernel_begin(&recorder.kernel, recorder.session, options, err)
 			     : 0;
-	record_stacks_begin(&recorder.stacks, recorder.session, &options->session);
+	record_stacks_begin(&recorder.stacks, recorder.session);
 	if (rc == 0)
 		rc = run_loop(&recorder);
 	else
@@ -414,4 +414,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 	session_stats(recorder.session, &result->stats);
 	session_free(recorder.session);
 	return rc;
+no_session:
+	record_stacks_end(&recorder.stacks);
+	return -1;
 }

@@ -79,19 +79,18 @@ static uint64_t on_events(void *context)
 	return stats.events;
 }
 
-int record_stacks_open(struct record_stacks *record, unsigned hz, struct kymo_err *err)
+int record_stacks_open(struct record_stacks *record, unsigned hz,
+		       const struct session_options *options, struct kymo_err *err)
 {
-	*record = (struct record_stacks){ 0 };
+	*record = (struct record_stacks){ .options = options };
 	return hz ? stacks_open(&record->stacks, hz, err) : 0;
 }
 
-void record_stacks_begin(struct record_stacks *record, struct session *session,
-			 const struct session_options *options)
+void record_stacks_begin(struct record_stacks *record, struct session *session)
 {
 	struct stacks_stats stats;
 
 	record->session = session;
-	record->options = options;
 	record->beside = (struct sink_beside){ on_place, on_bytes, on_events, NULL, record };
 	if (!record->stacks)
 		return;

@@ -26,12 +26,12 @@ struct record_stacks {
 };
 
 /** record_stacks_open() - before anything is created. @hz: samples per second; 0: none are wanted.
- * Return: 0; -1 with @err. */
-int record_stacks_open(struct record_stacks *record, unsigned hz, struct kymo_err *err);
+ * @options: must live on. Return: 0; -1 with @err. */
+int record_stacks_open(struct record_stacks *record, unsigned hz,
+		       const struct session_options *options, struct kymo_err *err);
 
-/** record_stacks_begin() - @session and @options must live on. */
-void record_stacks_begin(struct record_stacks *record, struct session *session,
-			 const struct session_options *options);
+/** record_stacks_begin() - @session must live on. */
+void record_stacks_begin(struct record_stacks *record, struct session *session);
 
 /** record_stacks_command() - sample process @pid, and all that it starts. */
 void record_stacks_command(struct record_stacks *record, int pid);
@@ -39,7 +39,8 @@ void record_stacks_command(struct record_stacks *record, int pid);
 /** record_stacks_poll() - Return: @wait_ms, or less: when to come back. */
 int record_stacks_poll(struct record_stacks *record, int wait_ms);
 
-/** record_stacks_end() - before session_end(). @record must live on until then. */
+/** record_stacks_end() - before session_end(), or if there is no session. @record must live on
+ * until then. */
 void record_stacks_end(struct record_stacks *record);
 
 #endif

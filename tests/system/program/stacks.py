@@ -190,6 +190,7 @@ def refused(check, scratch):
         run(KYMO, "record", *words, "--", "true", env=private(scratch), status=2)
     none = os.path.join(scratch, "none")
     run(KYMO, "record", "-q", "-o", none, "--", *built(scratch), env=private(scratch))
+    run(KYMO, "record", "--stacks", "-o", none, env=private(scratch), status=1)     # it exists
     check.ok("the section says what to do", "kymo record --stacks" in report(none, "functions", status=6)["why_empty"], none)
     check.equal("no rows", query(none, "SELECT * FROM samples"), [])
 
