@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inside/tracer/tracer_calm.h"
+#include "inside/tracer/tracer_lock.h"
 
 #define COPIES_MAX 4096u      /* functions on further stacks have no end */
 #define MAIN_MAX (64ul << 20) /* bytes of the first thread's stack */
@@ -33,7 +34,7 @@ static struct {
 	uintptr_t begin, end;
 } copies[COPIES_MAX];
 static unsigned copy_count;
-static char copies_lock;
+static struct kymo_lock copies_lock;
 
 /* ---- where a stack is ---- */
 
@@ -164,20 +165,22 @@ void functions_find_stack(uintptr_t address)
 	struct functions_stack stack = { 0, 0, true };
 	struct kymo_calm calm;
 
-	/* No signal handler comes in between, so the holder of the lock always goes on. */
 	kymo_calm_begin(&calm);
-	while (__atomic_test_and_set(&copies_lock, __ATOMIC_ACQUIRE))
-		(void)sched_yield();
-	if (!find_bounds(address, &stack.begin, &stack.end) || !copy(stack.begin, stack.end))
-		stack.begin = stack.end = 0;
-	__atomic_clear(&copies_lock, __ATOMIC_RELEASE);
+	/* An open() or mmap() of the program may come here, too: it has no end. */
+	functions_stack = stack;
+	if (kymo_lock_take(&copies_lock, kymo_own_tid(), KYMO_LOCK_TRIES)) {
+		if (!find_bounds(address, &stack.begin, &stack.end) ||
+		    !copy(stack.begin, stack.end))
+			stack.begin = stack.end = 0;
+		kymo_lock_release(&copies_lock);
+	}
 	functions_stack = stack;
 	kymo_calm_end(&calm);
 }
 
 void functions_stacks_in_child(void)
 {
-	__atomic_clear(&copies_lock, __ATOMIC_RELEASE);
+	kymo_lock_release(&copies_lock);
 }
 
 #else

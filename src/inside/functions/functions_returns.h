@@ -22,8 +22,8 @@ struct functions_stack {
 
 extern __thread struct functions_stack functions_stack;
 
-/** functions_find_stack() - the slow path of functions_has_copy(). Context: system calls; no
- * cancellation point, no memory of libc, no lock of others. */
+/** functions_find_stack() - the slow path of functions_has_copy(). Context: system calls; waits for
+ * other threads that begin, for a second at most; no cancellation point, no memory of libc. */
 void functions_find_stack(uintptr_t address);
 
 /** functions_has_copy() - does the place @address on the stack have a copy? Context: wait-free but

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock that knows its owner. Private to src/inside/tracer.
+ * A lock that knows its owner. libkymo and libkymo-functions contain it each; nothing exports it.
  *
  * The word holds the owner's tid. If that thread no longer exists, the next one that wants the lock
  * takes it over, so what the lock protects must be usable after each of its stores. The locks live

@@ -224,7 +224,7 @@ DOORS = {
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
     "kernel": "kernel stacks",
-    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_count tracer_left_out tracer_libc tracer_ring",
+    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_count tracer_left_out tracer_libc tracer_lock tracer_ring",
     "recorder/trigger": "trigger",
     "recorder/flight": "flight",
     "recorder/launch": "enable launch prefixes preload",

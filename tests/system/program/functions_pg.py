@@ -16,6 +16,7 @@ from lib_test import KYMO, lossless, private, report, run, skip, until_lossless
 C = r"""
 #define _GNU_SOURCE
 #include <execinfo.h>
+#include <fcntl.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,11 +25,19 @@ C = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 #define NI __attribute__((noinline, noclone))
 static volatile int sink;
+/* a function of libc that kymo calls, too, while it looks at a new thread */
+int open(const char *path, int flags, ...)
+{
+	va_list l; va_start(l, flags); int mode = va_arg(l, int); va_end(l);
+	sink += 0;
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
 /* results and arguments of all kinds */
 struct two { double a; long b; };
 struct big { long a[6]; };
@@ -97,6 +106,7 @@ NI int traces(int n) { void *at[64]; return n ? traces(n - 1) + sink * 0 : backt
 int main(void)
 {
 	double out[4] = { 0 };
+	printf("opened %d\n", close(open("/dev/null", O_RDONLY)));
 	stack_t alt = { .ss_sp = malloc(65536), .ss_size = 65536 };
 	struct sigaction a = { .sa_handler = on_signal };
 	struct two p; struct big b;
@@ -109,6 +119,35 @@ int main(void)
 	contexts(); threads(); printf("processes %d\n", processes());
 	printf("frames %d\n", traces(10) > 11);
 	for (int i = 0; i < 1000; i++) jumps(i % 7);
+	return 0;
+}
+"""
+# Threads that begin, and a real-time thread that begins on the same CPU while one of them does. Only begins() is instrumented.
+REAL_TIME = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+#define PLAIN __attribute__((no_instrument_function)) static
+static int begun, done;
+__attribute__((noinline)) void begins(void) { __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST); }
+PLAIN void *low(void *p) { begins(); return p; }
+PLAIN void *lows(void *p) { pthread_t t; while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST)) if (!pthread_create(&t, 0, low, 0)) pthread_join(t, 0); return p; }
+PLAIN void *urgent(void *p) { usleep(200 + (long)p); begins(); return p; }
+__attribute__((no_instrument_function)) int main(void)
+{
+	struct sched_param priority = { .sched_priority = 10 };
+	pthread_attr_t attr; pthread_t l, t; cpu_set_t cpus;
+	sched_getaffinity(0, sizeof cpus, &cpus);
+	for (int i = 0, kept = 0; i < CPU_SETSIZE; i++) if (CPU_ISSET(i, &cpus) && kept++) CPU_CLR(i, &cpus);
+	sched_setaffinity(0, sizeof cpus, &cpus);
+	pthread_attr_init(&attr); pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO); pthread_attr_setschedparam(&attr, &priority);
+	pthread_create(&l, 0, lows, 0);
+	for (long i = 0; i < 200; i++) { if (pthread_create(&t, &attr, urgent, (void *)(i * 7 % 300))) { puts("refused"); _exit(0); } pthread_join(t, 0); }
+	__atomic_store_n(&done, 1, __ATOMIC_SEQ_CST); pthread_join(l, 0);
+	printf("begun %d\n", begun > 200);
 	return 0;
 }
 """
@@ -196,12 +235,25 @@ def compare(check, scratch, name, text, compiler, *flags):
         check.ok(f"{what}: {function}() has no end where it was left", found[function][1] > 0, found[function])
 
 
+def begins_urgently(check, scratch, compiler):
+    """A real-time thread waits for a thread of lower priority on the same CPU, and goes on."""
+    program = built(scratch, "r", REAL_TIME, compiler, "-O1", "-pg")
+    trace = os.path.join(scratch, "urgent")
+    done = run("timeout", "-s", "KILL", "60", KYMO, "record", "-o", trace, "--functions", "--", program, env=private(scratch), cwd=scratch, status=None)
+    if done.stdout == "refused\n":
+        print("no real-time threads here: not tried")
+    else:
+        check.equal("a real-time thread begins while another thread does", (done.returncode, done.stdout), (0, "begun 1\n"))
+        check.ok("the real-time program has events", calls(report(trace, "profile")["profile"])["begins"][0] > 0)
+
+
 def test(check, scratch):
     c, cxx = os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
     if os.uname().machine != "x86_64":
         skip("-pg is recorded on x86-64 only")
     compare(check, scratch, "c", C, c, "-O0", "-pg")
     compare(check, scratch, "c", C, c, "-O2", "-pg", "-mfentry")
+    begins_urgently(check, scratch, c)
     if shutil.which(cxx):
         compare(check, scratch, "x", CXX, cxx, "-O1", "-pg")
         compare(check, scratch, "x", CXX, cxx, "-O2", "-pg", "-mfentry")
