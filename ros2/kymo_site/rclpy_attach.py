@@ -24,12 +24,11 @@ def _load():
     return module
 
 
-def _each(hook, nodes, look, tracer):
-    for node in nodes:
-        try:
-            look(hook, tracer, node)
-        except Exception as error:  # the program is not ours
-            hook.complain(f'{look.__name__}: a node of before has no names: {error}')
+def _try(hook, look, *args):
+    try:
+        look(*args)
+    except Exception as error:  # the program is not ours
+        hook.complain(f'{look.__name__}: what existed before is not recorded: {error}')
 
 
 def _exists(tracer, kind, entity, node):
@@ -39,25 +38,29 @@ def _exists(tracer, kind, entity, node):
 
 def _name(hook, tracer, node):
     """Record the names of a node and of its entities."""
-    _exists(tracer, b'n', node, node)
+    _try(hook, _exists, tracer, b'n', node, node)
     for publisher in list(node.publishers):
-        _exists(tracer, b'p', publisher, node)
+        _try(hook, _exists, tracer, b'p', publisher, node)
     for kind, entity in hook.entities(node):
         if kind:
-            _exists(tracer, kind, entity, node)
+            _try(hook, _exists, tracer, kind, entity, node)
+
+
+def _wrap_entity(hook, tracer, kind, entity):
+    if kind:
+        with entity.handle:
+            hook.tell_member(tracer, entity.callback_group, entity)
+            for future in list(getattr(entity, '_pending_requests', {}).values()):
+                with future._lock:
+                    future._callbacks = [hook.of_client(tracer, its, entity.handle.pointer) for its in future._callbacks]
+    if hasattr(entity, 'callback'):
+        hook.wrap(tracer, entity, hook.TELLS[kind])
 
 
 def _wrap(hook, tracer, node):
     """Record the callback groups of a node, and wrap the callbacks of its entities."""
     for kind, entity in hook.entities(node):
-        if kind:
-            with entity.handle:
-                hook.tell_member(tracer, entity.callback_group, entity)
-                for future in list(getattr(entity, '_pending_requests', {}).values()):
-                    with future._lock:
-                        future._callbacks = [hook.of_client(tracer, its, entity.handle.pointer) for its in future._callbacks]
-        if hasattr(entity, 'callback'):
-            hook.wrap(tracer, entity, hook.TELLS[kind])
+        _try(hook, _wrap_entity, hook, tracer, kind, entity)
     hook.tell_node(tracer, node)
 
 
@@ -70,10 +73,13 @@ def attach(library):
     if not tracer:
         return
     module = sys.modules.get('rclpy.node')
-    nodes = [its for its in gc.get_objects() if isinstance(its, module.Node)] if module else []
-    _each(hook, nodes, _name, tracer)
+    # Not isinstance(), which asks an object for its __class__: proxies of the program run code then, and may raise.
+    nodes = [its for its in gc.get_objects() if issubclass(type(its), module.Node)] if module else []
+    for node in nodes:
+        _try(hook, _name, hook, tracer, node)
     hook.install(tracer)
-    _each(hook, nodes, _wrap, tracer)
+    for node in nodes:
+        _try(hook, _wrap, hook, tracer, node)
     tracer.hooked()
 
 

@@ -19,6 +19,7 @@ at all.
 
 Context: the calling thread, as rclpy calls back. A pair of events costs two calls through ctypes.
 """
+import contextlib
 import ctypes
 import functools
 import importlib.abc
@@ -71,13 +72,20 @@ class _Tracer:
         self.tasks = {}                 # code objects that are tasks, by address: they stay alive
         self.named = set()              # of them, those that have a symbol in the trace
         self.clients = set()            # addresses of clients whose callback has a symbol
-        self.undo = []                  # what to call when kymo is detached
+        self.wrapped = weakref.WeakSet()    # entities whose callback was replaced
+        self.undo = [self._unwrap]      # what to call when kymo is detached
 
     def set(self, target, name, value):
         """Set an attribute until kymo is detached."""
         before = target.__dict__[name] if name in getattr(target, '__dict__', {}) else getattr(target, name)
         setattr(target, name, value)
         self.undo.append(lambda: setattr(target, name, before))
+
+    def _unwrap(self):
+        for entity in list(self.wrapped):
+            with contextlib.suppress(Exception):    # the program is not ours
+                if _is_ours(entity.callback):
+                    entity.callback = entity.callback.__wrapped__
 
 
 def complain(text):
@@ -145,7 +153,7 @@ def _wrapper(tracer, callback, address=None):
 
 
 def _is_ours(callback):
-    return getattr(callback, 'of_kymo', False)
+    return getattr(callback, 'of_kymo', None) is True
 
 
 def _is_of_rclpy(callback):
@@ -161,16 +169,10 @@ def wrap(tracer, entity, tell):
         call, address = _wrapper(tracer, callback)
         tell(tracer, entity, address)
         tracer.rclcpp_callback_register(address, _symbol(callback))
+        tracer.wrapped.add(entity)
         entity.callback = call
-        alive = weakref.ref(entity)
-        tracer.undo.append(lambda: _unwrap(alive(), call))
     except Exception as error:  # the program is not ours
         complain(f'the callback of a {type(entity).__name__} is not recorded: {error}')
-
-
-def _unwrap(entity, call):
-    if entity is not None and entity.callback is call:
-        entity.callback = call.__wrapped__
 
 
 def _tell_subscription(tracer, entity, callback):
@@ -337,17 +339,21 @@ def _patch_node(tracer, module):
 
 def of_client(tracer, callback, client):
     """What is done with a response is the client's callback: its address in the trace is the rcl_client_t."""
-    if _is_of_rclpy(callback) or _is_ours(callback):
+    try:
+        if _is_of_rclpy(callback) or _is_ours(callback):
+            return callback
+        if client not in tracer.clients:
+            tracer.clients.add(client)
+            tracer.rclcpp_callback_register(client, _symbol(callback))
+        return _wrapper(tracer, callback, client)[0]
+    except Exception as error:  # the program is not ours
+        complain(f'what is done with a response is not recorded: {error}')
         return callback
-    if client not in tracer.clients:
-        tracer.clients.add(client)
-        tracer.rclcpp_callback_register(client, _symbol(callback))
-    return _wrapper(tracer, callback, client)[0]
 
 
 def _watch(tracer, future, client):
-    add = future.add_done_callback
-    future.add_done_callback = lambda callback: add(of_client(tracer, callback, client))
+    add, alive = type(future).add_done_callback, weakref.ref(future)    # the future does not hold itself
+    future.add_done_callback = lambda callback: add(alive(), of_client(tracer, callback, client))
 
 
 def _patch_client(tracer, module):

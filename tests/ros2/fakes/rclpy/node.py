@@ -16,7 +16,7 @@ class Node:
         self.handle = Handle()
         self.executor = None
         self.default_callback_group = MutuallyExclusiveCallbackGroup()
-        self.subscriptions, self.timers, self.services, self.clients, self.guards = [], [], [], [], []
+        self.publishers, self.subscriptions, self.timers, self.services, self.clients, self.guards = [], [], [], [], [], []
         trace('rcl_init', 0x100)
         trace('rcl_node_init', self.handle.pointer, 0x200, name.encode(), b'/')
 

@@ -15,5 +15,15 @@ def trace(name, *arguments):
 
 
 class Handle:
+    """A destroyed one cannot be used any more."""
+
     def __init__(self):
         self.pointer = next(_numbers)
+        self.destroyed = False
+
+    def __enter__(self):
+        if self.destroyed:
+            raise RuntimeError('the handle was destroyed')
+
+    def __exit__(self, *_):
+        pass
