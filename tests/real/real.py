@@ -101,9 +101,13 @@ class Installation:
                 if container:
                     run(f"{self.zoo}/lib/kymo_zoo/load", *COMPONENTS, env=self.environment, timeout=120)
                 else:
+                    said = ""
                     for line in process.stdout:
                         if line == "begun\n":
                             break
+                        said += line
+                    else:
+                        raise AssertionError(f"{executor} ended before it began: {said[-2000:]}")
                 time.sleep(1)           # until the nodes have discovered each other
                 yield process
                 process.send_signal(signal.SIGINT)
