@@ -61,6 +61,7 @@ void kymo_pg_entered(uintptr_t *place, uintptr_t function)
 	const uintptr_t at = (uintptr_t)place, landing = (uintptr_t)kymo_pg_landing;
 	const bool is_tail = *place == landing;
 	uintptr_t caller = *place;
+	bool ends;
 
 	if (!kymo_unlikely(kymo_enable_byte(KYMO_POINT_func_entry)) ||
 	    !kymo_guest_may_emit(&functions_guest, false))
@@ -70,8 +71,10 @@ void kymo_pg_entered(uintptr_t *place, uintptr_t function)
 		caller = *functions_return_of(at);
 		put(KYMO_POINT_func_exit, *functions_name_of(at), caller);
 	}
+	/* Before the event: the thread's first function does not take as long as the mapping. */
+	ends = is_tail || (at % sizeof(at) == 0 && functions_has_copy(at));
 	put(KYMO_POINT_func_entry, function, caller);
-	if (!is_tail && (at % sizeof(at) || !functions_has_copy(at)))
+	if (!ends)
 		return;
 	*functions_return_of(at) = caller;
 	*functions_name_of(at) = function;
