@@ -133,7 +133,17 @@ uintptr_t kymo_pg_returned(uintptr_t *place)
 	"2:\n" all(z, "vmovups") "3:\n"
 
 /* General registers: arguments, the number of vector arguments (rax), the static chain (r10), and
- * r11, which some thunks use. */
+ * r11, which some thunks use. Results of functions are in rax and rdx, but some conventions
+ * (preserve_most of clang) want all others to be kept. */
+#define SAVE_GENERAL                                                                   \
+	"pushq %rax\n pushq %rcx\n pushq %rdx\n pushq %rsi\n pushq %rdi\n"             \
+	"pushq %r8\n pushq %r9\n pushq %r10\n pushq %r11\n"
+#define LOAD_GENERAL                                                                   \
+	"leaq -72(%rbp), %rsp\n"                                                       \
+	"popq %r11\n popq %r10\n popq %r9\n popq %r8\n"                                \
+	"popq %rdi\n popq %rsi\n popq %rdx\n popq %rcx\n popq %rax\n"                  \
+	"popq %rbp\n"
+
 #define ENTRY(name, find_place)                                                        \
 	".globl " name "\n"                                                            \
 	".type " name ", @function\n"                                                  \
@@ -144,8 +154,7 @@ uintptr_t kymo_pg_returned(uintptr_t *place)
 	".cfi_offset %rbp, -16\n"                                                      \
 	"movq %rsp, %rbp\n"                                                            \
 	".cfi_def_cfa_register %rbp\n"                                                 \
-	"pushq %rax\n pushq %rcx\n pushq %rdx\n pushq %rsi\n pushq %rdi\n"             \
-	"pushq %r8\n pushq %r9\n pushq %r10\n pushq %r11\n"                            \
+	SAVE_GENERAL                                                                   \
 	find_place                                                                     \
 	"movq 8(%rbp), %rsi\n"                                                         \
 	"subq $520, %rsp\n"                                                            \
@@ -154,10 +163,7 @@ uintptr_t kymo_pg_returned(uintptr_t *place)
 	MOVE_VECTORS("-80", VECTORS_8, SAVE_X, SAVE_Y, SAVE_Z)                         \
 	"call kymo_pg_entered\n"                                                       \
 	MOVE_VECTORS("-80", VECTORS_8, LOAD_X, LOAD_Y, LOAD_Z)                         \
-	"leaq -72(%rbp), %rsp\n"                                                       \
-	"popq %r11\n popq %r10\n popq %r9\n popq %r8\n"                                \
-	"popq %rdi\n popq %rsi\n popq %rdx\n popq %rcx\n popq %rax\n"                  \
-	"popq %rbp\n"                                                                  \
+	LOAD_GENERAL                                                                   \
 	".cfi_def_cfa %rsp, 8\n"                                                       \
 	"ret\n"                                                                        \
 	".cfi_endproc\n"                                                               \
@@ -192,17 +198,16 @@ __asm__(".text\n"
 	".cfi_offset %rbp, -24\n"
 	"movq %rsp, %rbp\n"
 	".cfi_def_cfa_register %rbp\n"
-	"pushq %rax\n pushq %rdx\n"
+	SAVE_GENERAL
 	"leaq 8(%rbp), %rdi\n"
 	"subq $136, %rsp\n"
 	"andq $-64, %rsp\n"
-	ASK_WIDTH("-24")
-	MOVE_VECTORS("-24", VECTORS_2, SAVE_X, SAVE_Y, SAVE_Z)
+	ASK_WIDTH("-80")
+	MOVE_VECTORS("-80", VECTORS_2, SAVE_X, SAVE_Y, SAVE_Z)
 	"call kymo_pg_returned\n"
 	"movq %rax, 8(%rbp)\n"
-	MOVE_VECTORS("-24", VECTORS_2, LOAD_X, LOAD_Y, LOAD_Z)
-	"leaq -16(%rbp), %rsp\n"
-	"popq %rdx\n popq %rax\n popq %rbp\n"
+	MOVE_VECTORS("-80", VECTORS_2, LOAD_X, LOAD_Y, LOAD_Z)
+	LOAD_GENERAL
 	".cfi_def_cfa %rsp, 16\n"
 	".cfi_restore %rbp\n"
 	"ret\n"

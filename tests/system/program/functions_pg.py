@@ -47,6 +47,11 @@ NI struct two pair(double a, long b) { return (struct two){ a * 2, b + 1 }; }
 NI struct big wide(int n) { struct big b; for (int i = 0; i < 6; i++) b.a[i] = n + i; return b; }
 NI double various(int n, ...) { va_list l; double s = 0; va_start(l, n); while (n--) s += va_arg(l, double); va_end(l); return s; }
 NI __int128 huge(__int128 a, __int128 b) { return a * b; }
+#ifdef __clang__
+__attribute__((preserve_most))
+#endif
+NI long keeps(long n) { sink++; return n * 2; }
+NI long many(long a, long b, long c, long d, long e, long f) { long s = keeps(a); return s + a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f; }
 __attribute__((target("avx"))) NI __m256d vectors(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
 __attribute__((target("avx"))) NI void use_vectors(double *out) { _mm256_storeu_pd(out, vectors(_mm256_set_pd(1, 2, 3, 4), _mm256_set_pd(10, 20, 30, 40))); }
 /* tail calls */
@@ -111,6 +116,7 @@ int main(void)
 	struct sigaction a = { .sa_handler = on_signal };
 	struct two p; struct big b;
 	printf("%g %Lg %g\n", reals(1, 2, 3, 4, 5, 6, 7, 8, 9), extended(10, 4), various(3, 1.5, 2.5, 3.0));
+	printf("kept %ld\n", many(1, 2, 3, 4, 5, 6));
 	p = pair(1.5, 41); b = wide(3); printf("%g %ld %ld %lld\n", p.a, p.b, b.a[5], (long long)huge(1LL << 40, 3));
 	if (__builtin_cpu_supports("avx")) use_vectors(out); printf("%g %g %g %g\n", out[0], out[1], out[2], out[3]);
 	printf("tail %d rec %d jump %d sort %d\n", tail_start(2), recursion(500), jumps(10) + jumps(3), sorts());
@@ -188,7 +194,7 @@ int main()
 }
 """
 # Of each program: functions that only return, and some of those that something else leaves.
-RETURN = {"c": ("reals", "extended", "pair", "wide", "various", "huge", "tail_start", "tail_middle", "tail_end", "recursion", "sorts", "order", "jumps",
+RETURN = {"c": ("reals", "extended", "pair", "wide", "various", "huge", "keeps", "many", "tail_start", "tail_middle", "tail_end", "recursion", "sorts", "order", "jumps",
                 "raises", "threads", "processes", "traces"),
           "x": ("catches", "nested", "inside", "no_throw")}
 LEFT = {"c": ("deep", "ends"), "x": ("thrower", "rethrower", "translates", "unwinds")}
