@@ -70,6 +70,7 @@ static void add(struct functions_walk *walk, struct functions_row *row,
 	if (row->open)
 		return;
 	row->calls += call->calls;
+	row->samples += call->samples;
 	row->total_ns += call->total_ns;
 	row->cpu_ns += call->cpu_ns;
 	row->off_ns += off_of(walk->profile, call);

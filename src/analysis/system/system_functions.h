@@ -24,7 +24,7 @@ struct functions_row {
 	const struct functions_group *group;
 	const struct profile_thread *thread; /* the first one */
 	const struct profile_call *call;     /* one of its calls, for the name */
-	uint64_t calls;                      /* or samples */
+	uint64_t calls, samples;             /* one of them: see system_profile.h */
 	int64_t total_ns, own_ns;
 	int64_t cpu_ns, off_ns; /* parts of the total; of samples, off_ns is beside it */
 	unsigned open;

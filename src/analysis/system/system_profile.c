@@ -240,7 +240,7 @@ static void add_sample(struct profile_call *call, int64_t ns, bool is_off, bool 
 		call->own_off_ns += is_leaf ? ns : 0;
 		return;
 	}
-	call->calls += !call->is_callback;
+	call->samples++;
 	call->total_ns += ns;
 	call->cpu_ns += ns;
 	call->own_ns += is_leaf ? ns : 0;

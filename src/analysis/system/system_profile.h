@@ -6,10 +6,10 @@
  * (lttng_ust_cyg_profile and lttng_ust_cyg_profile_fast). With the kernel's sched_switch also the
  * part of the time that was spent on a CPU.
  *
- * Samples: call stacks of `kymo record --stacks`. Times are then the CPU time of the samples, calls
- * their number; and there is the time that a thread was off its CPU with this stack. A callback has
- * its own runs as calls. What was on a thread's stack outside of callbacks, too, is around the
- * callback and not in it (main(), the executor), and is marked.
+ * Samples: call stacks of `kymo record --stacks`. Times are then the CPU time of the samples; and
+ * there is the time that a thread was off its CPU with this stack. The number of calls is not
+ * known; a callback has its runs as calls. What was on a thread's stack outside of callbacks, too,
+ * is around the callback and not in it (main(), the executor), and is marked.
  *
  * An exit ends the innermost open call. If the exit names its function (the fast variant does not),
  * it ends the innermost open call of that function, and the calls nested inside have no end in the
@@ -43,7 +43,8 @@ struct profile_call {
 	uint64_t address;
 	uint32_t index, depth;
 	bool is_callback; /* address is that of the callback's object */
-	uint64_t calls, unfinished;
+	uint64_t calls, unfinished; /* calls: of samples, only a callback has them: its runs */
+	uint64_t samples;           /* of threads that ran */
 	int64_t total_ns, own_ns;	/* own: without the functions that it called */
 	int64_t cpu_ns;			/* part of total_ns on a CPU; only with sched_switch */
 	int64_t most_ns;		/* duration of the longest call */

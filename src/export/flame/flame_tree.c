@@ -90,7 +90,8 @@ static bool add_calls(const struct flame_functions *of, struct flame_box *parent
 		if (!frame)
 			return false;
 		frame->self_ns += call->own_ns;
-		frame->count += call->is_around ? 0 : call->calls;
+		if (!call->is_around)
+			frame->count += of->profile->sampled ? call->samples : call->calls;
 		if (!add_calls(of, frame, call->child))
 			return false;
 	}

@@ -65,7 +65,8 @@ static void add_calls(struct flame *flame, uint32_t parent, const struct profile
 {
 	for (const struct profile_call *call = calls; call; call = call->sibling) {
 		const struct flame_frame new = { .self_ns = call->own_ns,
-					   .count = call->calls,
+						 .count = flame->profile->sampled ? call->samples
+										  : call->calls,
 					   .of = call,
 					   .thread = thread };
 

@@ -20,6 +20,7 @@ static const struct table_column function_columns[] = {
 	{ "file", "File" },
 	{ "address", NULL },
 	{ "calls", "Calls" },
+	{ "samples", "Samples" },
 	{ "own_ns", "Self" },
 	{ "total_ns", "Total" },
 	{ "percent", "Self %" },
@@ -35,6 +36,7 @@ static const struct table_column callback_columns[] = {
 	{ "file", "File" },
 	{ "address", NULL },
 	{ "calls", "Calls" },
+	{ "samples", "Samples" },
 	{ "own_ns", "Self" },
 	{ "total_ns", "Total" },
 	{ "percent", "% of runs" },
@@ -62,7 +64,8 @@ static void cells_function(struct shown *shown, const struct functions_row *row)
 	table_text(t, name ? name : address);
 	table_text(t, file);
 	table_hex(t, row->call->address);
-	table_u64(t, row->calls);
+	CELL_IF(t, !shown->profile.sampled, table_u64(t, row->calls));
+	CELL_IF(t, shown->profile.sampled, table_u64(t, row->samples));
 	table_ns(t, row->own_ns);
 	table_ns(t, row->total_ns);
 }
@@ -128,7 +131,14 @@ static int functions_section(struct report *report, bool by_callback)
 {
 	struct shown shown = { .report = report };
 	const int status = section_read_profile(report, &shown.profile, true);
+	const char *const empty[] = { shown.profile.sampled ? "calls" : "samples", NULL };
 
+	if (by_callback)
+		section_begin_without(report, "callback-functions", "Functions within callbacks",
+				      callback_columns, COUNT_OF(callback_columns), empty);
+	else
+		section_begin_without(report, "functions", "Functions, by their own time",
+				      function_columns, COUNT_OF(function_columns), empty);
 	functions_collect(&shown.functions, &shown.profile, by_callback);
 	print(&shown, by_callback);
 	if (by_callback && shown.profile.events && !shown.functions.count)
@@ -141,14 +151,10 @@ static int functions_section(struct report *report, bool by_callback)
 
 int report_functions(struct report *report)
 {
-	table_section(report->table, "functions", "Functions, by their own time", function_columns,
-		      COUNT_OF(function_columns));
 	return functions_section(report, false);
 }
 
 int report_callback_functions(struct report *report)
 {
-	table_section(report->table, "callback-functions", "Functions within callbacks",
-		      callback_columns, COUNT_OF(callback_columns));
 	return functions_section(report, true);
 }

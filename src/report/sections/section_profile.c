@@ -13,12 +13,12 @@
 /* ---- the tree ---- */
 
 static const struct table_column profile_columns[] = {
-	{ "tid", "Thread" },     { "thread", "Name" },       { "pid", NULL },
-	{ "depth", NULL },       { "function", "Function" }, { "file", "File" },
-	{ "address", NULL },     { "parent", NULL },         { "calls", "Calls" },
-	{ "total_ns", "Total" }, { "own_ns", "Own" },        { "cpu_ns", "On CPU" },
-	{ "off_cpu_ns", NULL },  { "mean_ns", "Mean" },      { "max_ns", "Max" },
-	{ "unfinished", NULL },
+	{ "tid", "Thread" },      { "thread", "Name" },       { "pid", NULL },
+	{ "depth", NULL },        { "function", "Function" }, { "file", "File" },
+	{ "address", NULL },      { "parent", NULL },         { "calls", "Calls" },
+	{ "samples", "Samples" }, { "total_ns", "Total" },    { "own_ns", "Own" },
+	{ "cpu_ns", "On CPU" },   { "off_cpu_ns", NULL },     { "mean_ns", "Mean" },
+	{ "max_ns", "Max" },      { "unfinished", NULL },
 };
 
 struct profile_print {
@@ -65,7 +65,9 @@ static void call_row(struct profile_print *print, const struct profile_call *cal
 	table_text(t, file);
 	table_hex(t, call->address);
 	CELL_IF(t, depth, table_hex(t, call->parent->address));
-	table_u64(t, call->calls);
+	CELL_IF(t, !print->profile->sampled || call->is_callback,
+		table_u64(t, call->calls));
+	CELL_IF(t, print->profile->sampled, table_u64(t, call->samples));
 	table_ns(t, call->total_ns);
 	table_ns(t, call->own_ns);
 	cells_cpu(print->profile, t, call);
@@ -127,6 +129,23 @@ int section_read_profile(struct report *report, struct profile *profile, bool sa
 	return status;
 }
 
+#define COLUMNS_MAX 32u
+
+void section_begin_without(struct report *report, const char *key, const char *title,
+			   const struct table_column *columns, unsigned count,
+			   const char *const empty[])
+{
+	struct table_column shown[COLUMNS_MAX];
+
+	for (unsigned i = 0; i < count && i < COLUMNS_MAX; i++) {
+		shown[i] = columns[i];
+		for (unsigned k = 0; empty[k]; k++)
+			if (strcmp(columns[i].key, empty[k]) == 0)
+				shown[i].title = NULL;
+	}
+	table_section(report->table, key, title, shown, count);
+}
+
 #define NO_FUNCTIONS                                                                                                \
 	"The trace has no functions: record call stacks with kymo record --stacks, or entries "                     \
 	"and exits (func_entry) of programs built with -finstrument-functions or -pg with kymo record --functions " \
@@ -162,12 +181,14 @@ void section_profile_notes(struct report *report, const struct profile *profile)
 
 int report_profile(struct report *report)
 {
+	static const char *const of_calls[] = { "samples", NULL },
+				 *const of_samples[] = { "mean_ns", "max_ns", NULL };
 	struct profile profile;
 	struct profile_print print = { .report = report, .profile = &profile };
 	const int status = section_read_profile(report, &profile, false);
 
-	table_section(report->table, "profile", "Call trees by thread", profile_columns,
-		      COUNT_OF(profile_columns));
+	section_begin_without(report, "profile", "Call trees by thread", profile_columns,
+			      COUNT_OF(profile_columns), profile.sampled ? of_samples : of_calls);
 	for (unsigned i = 0; (print.thread = profile_thread(&profile, i)); i++)
 		if (print.thread->has_functions &&
 		    section_wants_thread(report, &profile.threads, &print.thread->os))

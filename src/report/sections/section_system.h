@@ -26,6 +26,12 @@ void section_cells_thread(struct table *table, const struct os_thread *thread);
  */
 int section_read_profile(struct report *report, struct profile *profile, bool samples_first);
 
+/* table_section() whose columns @empty, up to a NULL, have no values in this trace: text does not
+ * show them. */
+void section_begin_without(struct report *report, const char *key, const char *title,
+			   const struct table_column *columns, unsigned count,
+			   const char *const empty[]);
+
 /* What a reader of these functions should know. */
 void section_profile_notes(struct report *report, const struct profile *profile);
 

@@ -166,6 +166,7 @@ def stacks(check, scratch):
     check.ok("a callback is a frame", any(";/node timer 1 ms;on_timer;in_callback" in stack for stack, _ in lines), lines[:3])
     tree = report(trace, "profile")["profile"]
     check.ok("the tree is of samples", any(row["file"] == "callback" and row["calls"] == 10 for row in tree), tree[:2])
+    check.ok("and has no calls of functions", all(row["calls"] is None and row["samples"] for row in section if row["own_ns"]), section[:2])
     kymo("export", trace, "-o", os.path.join(scratch, "page.html"))
     with open(os.path.join(scratch, "page.html"), encoding="utf-8") as file:
         data = json.loads(gzip.decompress(base64.b64decode(max(re.findall(r">([A-Za-z0-9+/=\s]{99,})<", file.read()), key=len))))

@@ -240,11 +240,14 @@ static void profile_samples(void **state)
 	callback = child_of(profile_thread(&p, 0)->root, 0xc);
 	assert_int_equal(callback->calls, 1);
 	assert_int_equal(callback->runs_ns, 100);
+	assert_int_equal(callback->samples, 2);
 	assert_int_equal(callback->total_ns, 20);
 	/* An address behind a call is looked for one byte before. */
 	assert_true(child_of(callback, MAIN - 1)->is_around);
 	outer = child_of(child_of(callback, MAIN - 1), OUTER - 1);
 	assert_false(outer->is_around);
+	assert_int_equal(outer->calls, 0);
+	assert_int_equal(outer->samples, 2);
 	assert_int_equal(outer->total_ns, 20);
 	assert_int_equal(outer->off_ns, 30);
 	inner = child_of(outer, INNER);
