@@ -282,26 +282,28 @@ static void on_sample(struct profile *profile, struct profile_thread *thread,
 }
 
 /* Functions of @inside that are also in @outside are around the callback. */
-static void mark_around(struct profile_call *inside, const struct profile_call *outside)
+static void mark_around(const struct profile *profile, struct profile_call *inside,
+			const struct profile_call *outside)
 {
 	const struct profile_call *same;
 
 	for (struct profile_call *call = inside->child; call; call = call->sibling) {
-		for (same = outside->child; same; same = same->sibling)
-			if (same->address == call->address && !same->is_callback)
-				break;
-		if (!same)
+		same = map_get(&profile->calls, call->address, outside->index);
+		if (!same || same->is_callback || call->is_callback)
 			continue;
 		call->is_around = true;
-		mark_around(call, same);
+		mark_around(profile, call, same);
 	}
 }
 
-static void mark_callbacks(const struct profile_thread *thread)
+/* A callback may spin, so that others run within it. */
+static void mark_callbacks(const struct profile *profile, const struct profile_call *outside)
 {
-	for (struct profile_call *call = thread->root->child; call; call = call->sibling)
-		if (call->is_callback)
-			mark_around(call, thread->root);
+	for (struct profile_call *call = outside->child; call; call = call->sibling)
+		if (call->is_callback) {
+			mark_around(profile, call, outside);
+			mark_callbacks(profile, call);
+		}
 }
 
 static bool is_of_source(const struct profile *profile, int bound)
@@ -379,7 +381,7 @@ void profile_finish(struct profile *profile)
 		if (thread->root)
 			abandon(thread, 0);
 		if (thread->root && profile->sampled)
-			mark_callbacks(thread);
+			mark_callbacks(profile, thread->root);
 	}
 }
 

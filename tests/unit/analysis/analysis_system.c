@@ -260,6 +260,33 @@ static void profile_samples(void **state)
 	profile_free(&p);
 }
 
+/* A callback that spins: what is around it, and the callback itself, are around the inner one. */
+static void profile_nested(void **state)
+{
+	static const uint64_t outside[] = { OTHER, MAIN }, first[] = { OTHER, OUTER, MAIN },
+			      second[] = { INNER, OUTER, MAIN };
+	const struct profile_call *call_of_main, *call_of_outer;
+	struct profile p;
+
+	(void)state;
+	profile_init(&p, NULL, INT64_MIN, INT64_MAX);
+	p.sampled = true;
+	sample(&p, false, 20, 5, outside, 2);
+	call(&p, "ros2:callback_start", 100, 0xc);
+	sample(&p, false, 110, 5, first, 3);
+	call(&p, "ros2:callback_start", 120, 0xd);
+	sample(&p, false, 130, 5, second, 3);
+	call(&p, "ros2:callback_end", 140, 0xd);
+	call(&p, "ros2:callback_end", 150, 0xc);
+	profile_finish(&p);
+	call_of_main = child_of(child_of(child_of(profile_thread(&p, 0)->root, 0xc), 0xd), MAIN - 1);
+	assert_true(call_of_main->is_around);
+	call_of_outer = child_of(call_of_main, OUTER - 1);
+	assert_true(call_of_outer->is_around);
+	assert_false(child_of(call_of_outer, INNER)->is_around);
+	profile_free(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +296,7 @@ int main(void)
 		cmocka_unit_test(profile_lost_exit),
 		cmocka_unit_test(profile_loss_and_depth),
 		cmocka_unit_test(profile_samples),
+		cmocka_unit_test(profile_nested),
 	};
 
 	return cmocka_run_group_tests_name("analysis_system", tests, NULL, NULL);
