@@ -126,7 +126,8 @@ static void hint(const struct record_wishes *wishes)
 
 static int either(bool background, int argc, char **argv)
 {
-	struct record_wishes wishes = { .flight = FLIGHT_NO_WISHES, .verb = background ? "start" : "record" };
+	struct record_wishes wishes = { RECORD_NO_WISHES,
+					.verb = background ? "start" : "record" };
 	struct flight_show flight = { 0 };
 	struct record_show show = { .verb = wishes.verb };
 	struct record_options record_options = {

@@ -187,7 +187,7 @@ def chunks(check, scratch):
 
 
 def refused(check, scratch):
-    for words in (("--stacks", "--flight", "3s"), ("--stacks-rate", "20000"), ("--stacks", "--relay", "net://localhost")):
+    for words in (("--stacks", "--flight", "3s"), ("--stacks-rate", "20000"), ("--stacks-rate", "0"), ("--stacks", "--relay", "net://localhost")):
         run(KYMO, "record", *words, "--", "true", env=private(scratch), status=2)
     none = os.path.join(scratch, "none")
     run(KYMO, "record", "-q", "-o", none, "--", *built(scratch), env=private(scratch))

@@ -229,11 +229,14 @@ static int prepare_kernel(const struct record_wishes *wishes, struct record_opti
 static int prepare_stacks(const struct record_wishes *wishes, struct record_options *record,
 			  struct kymo_err *err)
 {
-	if (wishes->stacks_rate > STACKS_HZ_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "--stacks-rate must be at most %u",
+	if (wishes->stacks_rate == RECORD_NO_RATE) {
+		record->stacks_hz = wishes->stacks ? STACKS_HZ : 0;
+		return 0;
+	}
+	if (!wishes->stacks_rate || wishes->stacks_rate > STACKS_HZ_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "--stacks-rate must be from 1 to %u",
 			       STACKS_HZ_MAX);
-	if (wishes->stacks || wishes->stacks_rate)
-		record->stacks_hz = wishes->stacks_rate ? (unsigned)wishes->stacks_rate : STACKS_HZ;
+	record->stacks_hz = (unsigned)wishes->stacks_rate;
 	return 0;
 }
 
@@ -270,7 +273,8 @@ static int check_flight(const struct record_wishes *wishes, const struct record_
 			       "with \"kymo sink add\"");
 	if (record->stacks_hz)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--stacks does not work with --flight: call stacks go into a trace directory");
+			       "--stacks does not work with --flight: a flight recorder keeps no call "
+			       "stacks; record them without --flight");
 	if (wishes->relay.url)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--relay does not work with --flight: what is kept is not sent");

@@ -26,17 +26,20 @@ struct record_wishes {
 	struct hosts_wishes hosts;
 	int kernel, format, streams;
 	bool stacks;
-	uint64_t stacks_rate;
+	uint64_t stacks_rate; /* RECORD_NO_RATE: not given */
 	struct opt_list kernel_event;
 	uint64_t kernel_ring;
 };
 
 /* The table of the options, for struct record_wishes. */
+#define RECORD_NO_RATE UINT64_MAX
+#define RECORD_NO_WISHES .flight = FLIGHT_NO_WISHES, .stacks_rate = RECORD_NO_RATE
+
 extern const struct opt record_opts[];
 
 /**
  * record_wishes_read() - parse the command line into @wishes, and set @record to what they ask for
- * @wishes: zeroed, with FLIGHT_NO_WISHES and the verb
+ * @wishes: RECORD_NO_WISHES with the verb
  *
  * Attaches programs if --attach is given. @record gets an environment and a filter, which the
  * caller frees, also after an error. Return: 0; -1 with @err. Context: allocates, blocks.

@@ -159,10 +159,13 @@ static void print_stacks(const char *verb, const struct stacks_stats *stacks, bo
 		fprintf(stderr,
 			"kymo %s: %" PRIu64 " records of call stacks were lost: the rings were full; use a "
 			"smaller --stacks-rate\n", verb, stacks->lost);
-	if (!quiet)
-		fprintf(stderr, "stacks: %" PRIu64 " samples at %u Hz, %" PRIu64 " waits%s\n",
-			stacks->samples, stacks->hz, stacks->waits,
-			stacks->user_only ? ", without the kernel's functions" : "");
+	if (quiet)
+		return;
+	fprintf(stderr, "stacks: %" PRIu64 " samples at %u Hz, ", stacks->samples, stacks->hz);
+	if (stacks->user_only)
+		fputs("without the kernel's functions, and without waits\n", stderr);
+	else
+		fprintf(stderr, "%" PRIu64 " waits\n", stacks->waits);
 }
 
 static int print_table(const char *verb, const struct session_stats *stats,
