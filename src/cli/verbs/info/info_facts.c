@@ -126,7 +126,7 @@ static void show_accounts(const struct info_show *s)
 		table_value_u64(table, "pauses", "Pauses", a->root.pause_count);
 		table_value_ns(table, "paused_ns", "Paused for", (int64_t)a->root.paused_ns);
 	}
-	if (a->root.left_alone)
+	if (a->root.left_alone && *a->root.left_alone)
 		table_value_text(table, "left_alone", "Left alone", a->root.left_alone);
 	table_value_text(table, "recorder", "Recorder", a->ended ? "ended in order" :
 			 "did not end in order, or still records; losses are those that the files show");
