@@ -77,6 +77,7 @@ struct accounts {
 	struct accounts_host host;
 	struct accounts_totals totals;
 	struct accounts_kernel kernel;	/* source "": no events of the kernel */
+	struct accounts_stacks stacks; /* hz 0: none */
 	struct accounts_chunks chunks;
 	struct accounts_removed removed;
 	struct accounts_clock_changes clock_changes;

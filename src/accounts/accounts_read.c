@@ -155,6 +155,7 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 		a->unwritten = a->totals.unwritten;
 	}
 	read_group(a, json_get(root, "kernel"), ACCOUNTS_KERNEL, &a->kernel);
+	read_group(a, json_get(root, "stacks"), ACCOUNTS_STACKS, &a->stacks);
 	read_group(a, json_get(root, "chunks"), ACCOUNTS_CHUNKS, &a->chunks);
 	read_group(a, json_get(root, "removed"), ACCOUNTS_REMOVED, &a->removed);
 	read_group(a, json_get(root, "clock_changes"), ACCOUNTS_CLOCK_CHANGES, &a->clock_changes);

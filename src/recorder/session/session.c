@@ -136,6 +136,13 @@ void session_set_kernel(struct session *session, const struct sink *sink,
 	session->kernel = *stats;
 }
 
+void session_set_stacks(struct session *session, const struct sink *sink,
+			const struct stacks_stats *stats)
+{
+	session->stacks_sink = sink;
+	session->stacks = *stats;
+}
+
 const char *session_output(const struct session *session)
 {
 	return session->output;

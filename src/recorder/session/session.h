@@ -31,6 +31,7 @@
 struct json_object;
 struct session;
 struct kernel_stats;		/* kernel/kernel.h */
+struct stacks_stats;            /* kernel/stacks.h */
 struct drained_process;         /* recorder/drain/drained_process.h */
 struct sink;			/* recorder/drain/sink.h */
 struct filter;			/* recorder/filter/filter.h */
@@ -141,6 +142,10 @@ int64_t session_clock_offset(const struct session *session);
 /** session_set_kernel() - the kernel's events beside the trace of @sink, for its kymo.json. */
 void session_set_kernel(struct session *session, const struct sink *sink,
 			const struct kernel_stats *stats);
+
+/** session_set_stacks() - likewise, of call stacks. */
+void session_set_stacks(struct session *session, const struct sink *sink,
+			const struct stacks_stats *stats);
 
 /** session_account_kernel() - the kernel's events as kymo.json has them. @whole: of all that
  * happened, not of a piece. */

@@ -180,6 +180,19 @@ struct json_object *session_account_kernel(const struct kernel_stats *stats, boo
 	return accounts_object(ACCOUNTS_KERNEL, &account);
 }
 
+static struct json_object *account_stacks(const struct stacks_stats *stats)
+{
+	const struct accounts_stacks account = {
+		.hz = stats->hz,
+		.user_only = stats->user_only,
+		.samples = stats->samples,
+		.waits = stats->waits,
+		.lost = stats->lost,
+	};
+
+	return accounts_object(ACCOUNTS_STACKS, &account);
+}
+
 static struct json_object *root_of(const struct session *session, const struct sink *sink,
 				   const struct session_stats *stats)
 {
@@ -220,6 +233,8 @@ static struct json_object *accounts(const struct session *session, const struct 
 	json_object_object_add(root, "filter", rules(session->options.filter));
 	if (session->kernel.source && session->kernel_sink == sink)
 		json_object_object_add(root, "kernel", session_account_kernel(&session->kernel, true));
+	if (session->stacks.hz && session->stacks_sink == sink)
+		json_object_object_add(root, "stacks", account_stacks(&session->stacks));
 	if (session->options.frozen)
 		json_object_object_add(root, "snapshot", from_memory(session));
 	if (sink->removed.times)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "kernel/kernel.h"
+#include "kernel/stacks.h"
 #include "recorder/session/clocks.h"
 #include "recorder/session/homes.h"
 #include "recorder/drain/drain.h"
@@ -49,7 +50,8 @@ struct session {
 	const char *output;                           /* name of the first sink */
 	struct kernel_stats
 		kernel; /* of the kernel's events beside it; source NULL: none are known */
-	const struct sink *kernel_sink; /* beside whose */
+	struct stacks_stats stacks; /* likewise; hz 0: none are known */
+	const struct sink *kernel_sink, *stacks_sink; /* beside whose */
 	struct home home[1 + SESSION_USERS_MAX];
 	unsigned home_count;
 	struct drain drain;

@@ -14,7 +14,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import with_checks
-from lib_test import BUILD, KYMO, kymo, lossless, private, query, report, run, skip, until_lossless
+from lib_test import BUILD, KYMO, answer, kymo, lossless, private, query, report, run, skip, until_lossless
 
 PROGRAM = r"""
 #include <dlfcn.h>
@@ -153,6 +153,9 @@ def stacks(check, scratch):
         check.ok("as the section says", inside["on_timer"]["off_cpu_ns"] >= slept or not any("on_timer" in row["stack"] for row in off if row["callback"]),
                  inside["on_timer"])
         check.ok("functions of the kernel", any(row["file"] == "[kernel]" and not row["function"].startswith("0x") for row in off), off[:1])
+
+    told = answer("info", trace)
+    check.equal("kymo info has the recorder's counts", (told["stacks_hz"], told["stacks_samples"], told["stacks_lost"]), (997, len(cpu), 0))
 
     piece = os.path.join(scratch, "piece")
     kymo("export", trace, "--format", "ctf", "--begin", "+150ms", "-o", piece)

@@ -114,6 +114,15 @@ static void show_accounts(const struct info_show *s)
 				a->kernel.unseen_calls);
 		table_value_u64(table, "kernel_left_out", "Of other threads, left out", a->kernel.left_out);
 	}
+	if (a->stacks.hz) {
+		table_value_u64(table, "stacks_samples", "Samples of call stacks",
+				a->stacks.samples);
+		table_value_u64(table, "stacks_hz", "Samples per second of CPU time", a->stacks.hz);
+		if (!a->stacks.user_only)
+			table_value_u64(table, "stacks_waits", "Waits with call stacks",
+					a->stacks.waits);
+		table_value_u64(table, "stacks_lost", "Call stacks lost", a->stacks.lost);
+	}
 	if (a->chunks.removed) {
 		table_value_u64(table, "chunks_removed", "Chunks removed", a->chunks.removed);
 		table_value_u64(table, "events_removed", "Events in them", a->chunks.removed_events);
