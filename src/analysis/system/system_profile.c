@@ -325,6 +325,7 @@ static int on_function(struct profile *profile, const struct kymo_ctf_event *eve
 	if (event->bound < CALLBACK_START || event->bound > SWITCH || !thread->has_functions)
 		thread->trace = event->trace;
 	runs(thread, event->ns);
+	profile->waits += event->bound == OFF_CPU;
 	if (event->bound < CALLBACK_START || event->bound == SAMPLE) {
 		profile->events++;
 		thread->has_functions = true;

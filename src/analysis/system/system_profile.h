@@ -84,7 +84,7 @@ struct profile {
 	struct map calls;		/* (address, parent's index) -> struct profile_call */
 	uint32_t call_count;
 	int64_t begin_ns, end_ns;	/* calls that begin inside count */
-	uint64_t events, switches, exits_without_entry, too_many;
+	uint64_t events, switches, waits, exits_without_entry, too_many; /* waits: off_cpu */
 	bool sampled; /* of samples; before profile_bind() */
 	struct kymo_ctf_bind bind[PROFILE_BINDS];
 };

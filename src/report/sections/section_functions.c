@@ -72,7 +72,8 @@ static void cells_function(struct shown *shown, const struct functions_row *row)
 
 static void cell_off(const struct shown *shown, const struct functions_row *row)
 {
-	CELL_IF(shown->report->table, shown->profile.sampled || shown->profile.switches,
+	CELL_IF(shown->report->table,
+		shown->profile.sampled ? shown->profile.waits : shown->profile.switches,
 		table_ns(shown->report->table, row->off_ns));
 }
 

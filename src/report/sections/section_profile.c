@@ -33,7 +33,7 @@ static void cells_cpu(const struct profile *profile, struct table *t,
 {
 	if (profile->sampled) {
 		table_ns(t, call->cpu_ns);
-		table_ns(t, call->off_ns);
+		CELL_IF(t, profile->waits, table_ns(t, call->off_ns));
 		cells_none(t, 2);
 		return;
 	}
