@@ -89,9 +89,9 @@ def built(scratch):
     return os.path.join(scratch, "program"), os.path.join(scratch, "plugin.so")
 
 
-def recorded(scratch, name, *options, command):
+def recorded(scratch, name, *options, command, env=None):
     trace = os.path.join(scratch, name)
-    done = run(KYMO, "record", "-o", trace, "--stacks", *options, "--", *command, env=private(scratch), status=None)
+    done = run(KYMO, "record", "-o", trace, "--stacks", *options, "--", *command, env=dict(private(scratch), **env or {}), status=None)
     if "perf_event_open" in done.stderr or "CAP_PERFMON" in done.stderr and "without the kernel" not in done.stderr:
         skip("call stacks cannot be sampled here: " + done.stderr.splitlines()[0])
     assert done.returncode == 0, done
@@ -189,6 +189,25 @@ def chunks(check, scratch):
                 {n: c for n, c in whole.items() if n.startswith("in_")})
 
 
+def may(what):
+    """Return: variables of a user who may sample that (tests/preload/no_perf.c)."""
+    return {"LD_PRELOAD": os.path.join(BUILD, "tests", "libno_perf.so"), "KYMO_TEST_PERF": what}
+
+
+def of_users(check, scratch):
+    command = built(scratch)
+    done = run(KYMO, "record", "-o", os.path.join(scratch, "refused"), "--stacks", "--", *command, env=dict(private(scratch), **may("none")), status=1)
+    check.ok("a refusal says what to do", "setcap cap_perfmon" in done.stderr or "--cap-add PERFMON" in done.stderr, done.stderr)
+    check.ok("and nothing is recorded", not os.path.exists(os.path.join(scratch, "refused")), "")
+    trace, said = until_lossless(lambda _: recorded(scratch, "user%d" % len(glob.glob(scratch + "/user*")), command=command, env=may("user")))
+    check.ok("what is missing", "without the kernel's functions" in said and " waits" in said, said)
+    check.equal("only times on the CPU", {row["kind"] for row in query(trace, "SELECT kind FROM samples")}, {"cpu"})
+    section = report(trace, "functions")["functions"]
+    check.ok("with names", {"in_callback", "in_thread"} <= {row["function"] for row in section}, section[:3])
+    check.ok("the time off the CPU is not known", all(row["off_cpu_ns"] is None for row in section), section[:3])
+    check.ok("kymo info has no waits", "stacks_samples" in answer("info", trace) and "stacks_waits" not in answer("info", trace), "")
+
+
 def refused(check, scratch):
     for words in (("--stacks", "--flight", "3s"), ("--stacks-rate", "20000"), ("--stacks-rate", "0"), ("--stacks", "--relay", "net://localhost")):
         run(KYMO, "record", *words, "--", "true", env=private(scratch), status=2)
@@ -199,4 +218,4 @@ def refused(check, scratch):
     check.equal("no rows", query(none, "SELECT * FROM samples"), [])
 
 
-with_checks(stacks, chunks, refused)
+with_checks(stacks, chunks, of_users, refused)
