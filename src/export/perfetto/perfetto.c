@@ -295,8 +295,8 @@ int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_option
 		exporter_free(&exporter);
 		return -1;
 	}
-	/* A file that is followed is written a little at a time. */
-	if (!options->more)
+	/* A file that is followed is written a little at a time; parts end by what was written. */
+	if (!options->more && !options->split)
 		pft_threads(exporter.pft);
 	exporter.classes = kymo_ctf_class_count(reader);
 	exporter.flow_base = pft_identity(exporter.pft) << 40 | UINT64_C(1) << 63;

@@ -20,8 +20,8 @@
  * Packets are collected into blocks. A block is written only when it is complete, and deflated
  * unless level is 0. So a file that is cut anywhere keeps all blocks before the cut. Descriptions
  * are repeated now and then, so that a file without its beginning opens, too: pft_restart(). Memory
- * is one block, with threads three for each CPU, the strings, and what each track has sent of them: it does not grow with the number
- * of events.
+ * is one block (with threads: three for each CPU), the strings, and what each track has sent of
+ * them: it does not grow with the number of events.
  *
  * Times are nanoseconds of the trace clock (CLOCK_MONOTONIC). Within a track they may go back.
  *
@@ -67,8 +67,8 @@ int pft_open_chrome(struct pft **pft, int fd, struct kymo_err *err);
 /** pft_failed() - has something failed? pft_close() returns what. Context: wait-free. */
 bool pft_failed(const struct pft *pft);
 
-/** pft_threads() - let threads deflate blocks, one for each CPU, if the file becomes large. The bytes
- * are the same. */
+/** pft_threads() - let threads deflate blocks, one for each CPU, if the file becomes large. The
+ * bytes are the same. */
 void pft_threads(struct pft *pft);
 
 /** pft_flush() - write the collected packets as a block. */
@@ -83,7 +83,8 @@ void pft_flush(struct pft *pft);
  */
 void pft_restart(struct pft *pft);
 
-/** pft_part_bytes() - bytes written of the present part of the trace. */
+/** pft_part_bytes() - bytes written of the present part of the trace. Context: waits for threads.
+ */
 uint64_t pft_part_bytes(struct pft *pft);
 
 /**
