@@ -219,7 +219,8 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	table_text(t, cause.part ? why_kind_name(cause.part->kind) : NULL);
 	table_text(t, cause.part ? why_who(instance, cause.part, text, sizeof(text)) : NULL);
 	table_ns(t, cause.ns);
-	table_ns_within(t, cause.usual_ns, cause.error_ns);
+	CELL_IF(t, answer->usual.total_ns >= 0,
+		table_ns_within(t, cause.usual_ns, cause.error_ns));
 	table_text(t, why_sentence(answer, rank, text, sizeof(text)));
 }
 
@@ -279,6 +280,8 @@ static void value_within(const struct why_answer *answer, const char *key, const
 	} else if (answer->options->format == TABLE_TEXT) {
 		snprintf(text, sizeof(text), "<%s", text_ns(quantity, error_ns));
 		table_value_text(t, key, title, text);
+	} else {
+		table_value_text(t, key, title, NULL);
 	}
 }
 
@@ -324,8 +327,10 @@ void why_print(struct why_answer *answer)
 	table_value_text(t, "trace", "Trace", answer->path);
 	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
-	if (answer->target.count > 1 || answer->options->format != TABLE_TEXT)
+	if (answer->target.count > 1)
 		value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
+	else
+		table_value_text(t, "usual_ns", NULL, NULL);
 	if (error_ns || answer->options->format != TABLE_TEXT)
 		table_value_ns(t, "error_ns", "Between hosts, error up to", error_ns);
 	table_value_u64(t, "count", "Instances", answer->target.count);
