@@ -96,12 +96,15 @@ static void cells_times(struct table *table, const struct histogram *times)
 			table_none(table);
 }
 
-/* Sorts and cuts to what is shown. Return: how many. */
-/* @note: a line about hidden rows follows. Return: how many rows there is room for. */
-static unsigned order(struct running_row *row, unsigned count, struct running_room *room, bool note)
+/* Sorts. Return: how many rows there is room for. */
+static unsigned order(struct running *running, struct running_row *row, unsigned count,
+		      struct running_room *room)
 {
+	/* A row says more than the note. */
+	if (room->lines && room->lines <= SECTION_LINES + NOTE_LINES)
+		running->hidden = 0;
 	qsort(row, count, sizeof(*row), by_key);
-	return take_room(room, count, note);
+	return take_room(room, count, running->hidden);
 }
 
 /* ---- sections ---- */
@@ -188,7 +191,7 @@ static void callbacks(struct running *running, struct table *table, struct runni
 				(double)tally->times.sum, callback, node_name(callback), 0,
 			};
 	}
-	count = order(row, count, room, running->hidden);
+	count = order(running, row, count, room);
 	for (unsigned i = 0; i < count; i++)
 		callback_row(running, table, row[i].of);
 	note_hidden(running, table);
@@ -216,7 +219,7 @@ static void topics(struct running *running, struct table *table, struct running_
 				(double)(tally->count + tally->taken), topic, topic->name, 0,
 			};
 	}
-	count = order(row, count, room, running->hidden);
+	count = order(running, row, count, room);
 	for (unsigned i = 0; i < count; i++) {
 		const struct model_topic *topic = row[i].of;
 		const struct running_tally *tally = &running->topics.of[topic->index];
@@ -251,7 +254,7 @@ static void processes(struct running *running, struct table *table, struct runni
 				(double)process->count, process, process->name, 0,
 			};
 	}
-	count = order(row, count, room, false);
+	count = order(running, row, count, room);
 	for (unsigned i = 0; i < count; i++) {
 		const struct running_process *process = row[i].of;
 
@@ -295,7 +298,7 @@ static void events(struct running *running, struct table *table, struct running_
 				(double)running->classes[i], NULL,
 				kymo_ctf_class(running->reader, i)->name, running->classes[i],
 			};
-	count = order(row, join_names(row, count), room, false);
+	count = order(running, row, join_names(row, count), room);
 	for (unsigned i = 0; i < count; i++) {
 		cell_name(table, row[i].name);
 		table_u64(table, row[i].count);
@@ -343,6 +346,7 @@ int running_write(struct running *running, struct table *table, unsigned rows, u
 				  running->processes.count, true };
 	struct running_row *row = calloc(rows_most(running), sizeof(*row));
 	struct running_room room = { .rows = rows };
+	bool is_first = true;
 	unsigned used;
 
 	if (!row)
@@ -353,8 +357,10 @@ int running_write(struct running *running, struct table *table, unsigned rows, u
 	for (unsigned i = 0; i < COUNT_OF(write); i++)
 		room.sections += is_there[i];
 	for (unsigned i = 0; i < COUNT_OF(write); i++)
-		if (is_there[i] && (!i || !room.lines || room.lines >= LEAST_LINES))
+		if (is_there[i] && (is_first || !room.lines || room.lines >= LEAST_LINES)) {
 			write[i](running, table, row, &room);
+			is_first = false;
+		}
 	free(row);
 	running_forget(running);
 	return 0;
