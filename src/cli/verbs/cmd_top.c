@@ -72,7 +72,7 @@ static int read_operand(const char *operand, struct top_options *top, struct url
 	}
 	top->trace = operand;
 	cli_traces_one(&traces, operand);
-	return cli_one_run_below("top", &traces, err);
+	return cli_traces_distinct(&traces, err) ? -1 : cli_one_run_below("top", &traces, err);
 }
 
 /* Names in @hint the programs that top does not see, or attaches to them. */
