@@ -2,7 +2,6 @@
 /* See taking.h. */
 #include "top/taking.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,10 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,30 +17,21 @@
 #include <json-c/json.h>
 
 #include "base/now.h"
-#include "base/text.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/status.h"
-#include "relay/store/store_tree.h"
+#include "top/taking_place.h"
 
 #define MOST_BYTES (64ull << 20) /* that the trace has; the oldest of them go */
 #define CHUNK_BYTES (32ull << 20)
-#define OWN_NAME "/kymo-top."
-#define TRACE_NAME "trace"
 #define ASK_MS 10000
-#define LOCK_TRIES 10
-#define LEFT_S 60 /* a living recorder writes the trace's kymo.json each second */
 #define END_NS INT64_C(3000000000) /* in which a recorder that was killed has ended */
 #define END_WAIT_MS 100
-#define LEAST_BYTES (4ull << 20)  /* free ones of a place; the trace takes half of them at most */
-#define FULL_BYTES (128ull << 10) /* with fewer, the recorder can't write, or soon can't */
 
 struct taking {
 	struct taking_options options;
-	char directory[64]; /* has the trace, and nothing else */
-	int directory_fd;   /* locked as long as we or the child live */
-	char path[80];
+	struct taking_place place;
 	char beside[1024]; /* "": nobody */
 	bool is_beside;
 	struct rundir dir;
@@ -82,7 +69,7 @@ static void on_started(void *context)
 static int record_alone(const struct taking *taking, struct kymo_err *err)
 {
 	struct record_options options = {
-		.session = { .output = taking->path,
+		.session = { .output = taking->place.path,
 			     .version = taking->options.version,
 			     .streams = STREAMS_PROCESS,
 			     .paused = taking->options.counts,
@@ -144,7 +131,7 @@ static void wait_for_end(const struct taking *taking, const sigset_t *signals)
 
 static int record_beside(const struct taking *taking, struct kymo_err *err)
 {
-	struct json_object *add = request("sink_add", "output", taking->path);
+	struct json_object *add = request("sink_add", "output", taking->place.path);
 	sigset_t signals;
 
 	json_object_object_add(add, "rotate_size",
@@ -161,23 +148,8 @@ static int record_beside(const struct taking *taking, struct kymo_err *err)
 	on_started(NULL);
 	wait_for_end(taking, &signals);
 	/* A recorder that ended meanwhile has no sinks any more, which is not an error. */
-	(void)ask(taking, request("sink_remove", "sink", taking->path), err);
+	(void)ask(taking, request("sink_remove", "sink", taking->place.path), err);
 	return 0;
-}
-
-static void remove_directory(const struct taking *taking)
-{
-	char *slash = strrchr(taking->directory, '/');
-	char above[sizeof(taking->directory)];
-	int parent;
-
-	(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - taking->directory),
-		       taking->directory);
-	parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (parent < 0)
-		return;
-	(void)tree_remove(parent, slash + 1);
-	(void)close(parent);
 }
 
 static void child(const struct taking *taking)
@@ -191,115 +163,24 @@ static void child(const struct taking *taking)
 	if ((taking->is_beside ? record_beside : record_alone)(taking, &err) < 0 && ready_fd >= 0)
 		tell(&err);
 	if (getppid() != taking->parent)
-		remove_directory(taking);
+		taking_place_remove(&taking->place);
 	_exit(KYMO_EXIT_OK);
 }
 
 /* ---- in the parent ---- */
 
-/* A directory of ours whose `kymo top` and child were killed: nobody has it locked. But an older
- * `kymo top` does not lock, and a recorder may still write what a killed one asked it for: so
- * nothing has changed in the trace for a while, either. */
-static bool is_left(int fd)
+/* The traced programs need shared memory, too: the trace takes half of what is free at most. */
+static int make_place(struct taking *taking, struct kymo_err *err)
 {
-	struct stat own, trace;
-
-	if (fstat(fd, &own) < 0 || own.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return false;
-	if (fstatat(fd, TRACE_NAME, &trace, AT_SYMLINK_NOFOLLOW) < 0)
-		trace = own; /* killed before it had a trace */
-	return time(NULL) - trace.st_mtime >= LEFT_S;
-}
-
-static void remove_if_left(int place, const char *name)
-{
-	const int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (is_left(fd))
-		(void)tree_remove(place, name);
-	(void)close(fd);
-}
-
-static void remove_left(const char *path)
-{
-	static const char start[] = OWN_NAME;
-	const char *name = &start[1]; /* without the slash */
-	DIR *place = opendir(path);
-	const struct dirent *entry;
-
-	while (place && (entry = readdir(place)))
-		if (strncmp(entry->d_name, name, strlen(name)) == 0)
-			remove_if_left(dirfd(place), entry->d_name);
-	if (place)
-		(void)closedir(place);
-}
-
-/* Until it is locked, another `kymo top` may take the new directory for one that was left. Return:
- * 0; 1: so it was, try again; -1 with errno. */
-static int make_locked(struct taking *taking, const char *place)
-{
-	struct stat st;
-
-	(void)snprintf(taking->directory, sizeof(taking->directory), "%s" OWN_NAME "XXXXXX", place);
-	if (!mkdtemp(taking->directory))
-		return -1;
-	taking->directory_fd = open(taking->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (taking->directory_fd >= 0 && flock(taking->directory_fd, LOCK_EX) == 0 &&
-	    fstat(taking->directory_fd, &st) == 0 && st.st_nlink)
-		return 0;
-	if (taking->directory_fd >= 0)
-		(void)close(taking->directory_fd);
-	taking->directory_fd = -1;
-	(void)rmdir(taking->directory);
-	return 1;
-}
-
-static uint64_t free_bytes(const char *path)
-{
-	struct statvfs space;
-
-	return statvfs(path, &space) ? UINT64_MAX : (uint64_t)space.f_bavail * space.f_frsize;
-}
-
-/* Return: 0; -1 with @why. */
-static int make_in(struct taking *taking, const char *place, char *why, size_t size)
-{
-	char left[TEXT_QUANTITY_MAX];
 	uint64_t room;
-	int rc = 1;
 
-	remove_left(place);
-	room = free_bytes(place);
-	for (int try = 0; rc == 1 && try < LOCK_TRIES && room >= LEAST_BYTES; try++)
-		rc = make_locked(taking, place);
-	if (rc) {
-		(void)snprintf(why, size, "%s%s%s", place, room < LEAST_BYTES ? " has only " : ": ",
-			       room < LEAST_BYTES ? text_bytes(left, room) : strerror(errno));
+	if (taking_place_make(&taking->place, &room, err) < 0)
 		return -1;
-	}
-	(void)snprintf(taking->path, sizeof(taking->path), "%s/" TRACE_NAME, taking->directory);
-	/* The traced programs need shared memory, too. */
 	if (taking->options.most_bytes > room / 2) {
 		taking->options.most_bytes = room / 2;
 		taking->options.chunk_bytes = room / 4;
 	}
 	return 0;
-}
-
-static int make_directory(struct taking *taking, struct kymo_err *err)
-{
-	char why[2][128] = { "", "" };
-
-	if (make_in(taking, "/dev/shm", why[0], sizeof(why[0])) == 0 ||
-	    make_in(taking, "/tmp", why[1], sizeof(why[1])) == 0)
-		return 0;
-	taking->directory[0] = 0;
-	return err_set(err, KYMO_EXIT_FAILED,
-		       "cannot keep the newest events, which takes 4 MiB at least: %s, %s; free some "
-		       "space there",
-		       why[0], why[1]);
 }
 
 static int start_child(struct taking *taking, struct kymo_err *err)
@@ -346,7 +227,7 @@ static int find_recorder(struct taking *taking, struct kymo_err *err)
 		return -1;
 	taking->is_beside = info.active;
 	/* Another `kymo top` is no recording. */
-	if (info.active && !strstr(info.trace_path, OWN_NAME))
+	if (info.active && !strstr(info.trace_path, PLACE_NAME))
 		(void)snprintf(taking->beside, sizeof(taking->beside), "%s",
 			       info.trace_path[0] ? info.trace_path : "(in memory)");
 	return 0;
@@ -414,8 +295,8 @@ int taking_begin(struct taking **out, const struct taking_options *options, stru
 		taking->options.chunk_bytes = CHUNK_BYTES;
 		taking->options.most_bytes = MOST_BYTES;
 	}
-	taking->child = taking->dir.fd = taking->directory_fd = -1;
-	if ((options->pid && check_pid(options->pid, err) < 0) || make_directory(taking, err) < 0 ||
+	taking->child = taking->dir.fd = taking->place.fd = -1;
+	if ((options->pid && check_pid(options->pid, err) < 0) || make_place(taking, err) < 0 ||
 	    start_beside_or_alone(taking, err) < 0) {
 		taking_end(taking);
 		return -1;
@@ -433,10 +314,9 @@ void taking_end(struct taking *taking)
 		while (waitpid(taking->child, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (taking->directory[0])
-		remove_directory(taking);
-	if (taking->directory_fd >= 0)
-		(void)close(taking->directory_fd);
+	taking_place_remove(&taking->place);
+	if (taking->place.fd >= 0)
+		(void)close(taking->place.fd);
 	if (taking->dir.fd >= 0)
 		rundir_close(&taking->dir);
 	free(taking);
@@ -444,7 +324,7 @@ void taking_end(struct taking *taking)
 
 const char *taking_path(const struct taking *taking)
 {
-	return taking->path;
+	return taking->place.path;
 }
 
 const char *taking_beside(const struct taking *taking)
@@ -460,7 +340,7 @@ bool taking_only_counts(const struct taking *taking)
 /* By now the recorder of the runtime directory may be another one, which refuses by the trace. */
 int taking_record(struct taking *taking, bool record, struct kymo_err *err)
 {
-	return ask(taking, request(record ? "resume" : "pause", "trace", taking->path), err);
+	return ask(taking, request(record ? "resume" : "pause", "trace", taking->place.path), err);
 }
 
 bool taking_is_over(struct taking *taking)
@@ -472,13 +352,5 @@ bool taking_is_over(struct taking *taking)
 
 bool taking_no_room(const struct taking *taking, char *text, size_t size)
 {
-	const uint64_t room = free_bytes(taking->directory);
-	char left[TEXT_QUANTITY_MAX];
-
-	if (room >= FULL_BYTES)
-		return false;
-	(void)snprintf(text, size,
-		       "%s has only %s left: events of this time are lost; free some",
-		       taking->directory, text_bytes(left, room));
-	return true;
+	return taking_place_full(&taking->place, text, size);
 }
