@@ -10,7 +10,6 @@
 
 #include "base/now.h"
 #include "live/live.h"
-#include "recorder/runtime/status.h"
 #include "top/tallies.h"
 #include "top/follow.h"
 #include "top/taking.h"
@@ -60,27 +59,12 @@ static void catch_signals(void)
 	(void)sigaction(SIGHUP, &action, NULL);
 }
 
-static void count_program(void *context, const struct process_status *status)
-{
-	unsigned *count = context;
-
-	*count += status->alive != ALIVE_DEAD;
-}
-
 /* Whether programs shall count, as the user wishes. */
 static bool wishes_counts(const struct top_options *options)
 {
-	struct kymo_err err;
-	struct rundir dir;
-	unsigned count = 0;
-
 	if (options->count != TOP_COUNT_MANY || options->pid)
 		return options->count == TOP_COUNT_ALWAYS;
-	if (rundir_open(&dir, NULL, false, &err) != 0)
-		return false;
-	(void)status_read(&dir, count_program, NULL, &count, &err);
-	rundir_close(&dir);
-	return count >= PROGRAMS_MANY;
+	return tallies_programs() >= PROGRAMS_MANY;
 }
 
 static void stop_counting(struct source *source)
@@ -89,14 +73,6 @@ static void stop_counting(struct source *source)
 		board_set_counts(source->board, NULL);
 	tallies_close(source->counts);
 	source->counts = NULL;
-}
-
-static int64_t epoch_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
 static int open_programs(struct source *source, struct kymo_err *err)
@@ -399,7 +375,7 @@ int64_t source_until(const struct source *source)
 {
 	/* The names that it has are as old as the programs. */
 	if (source->kind == SOURCE_COUNTING)
-		return epoch_ns();
+		return clock_now_ns(CLOCK_REALTIME);
 	return source->follow.until == INT64_MIN || source->follow.until == INT64_MAX
 		       ? 0
 		       : source->follow.until;

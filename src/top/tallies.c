@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "recorder/runtime/region_view.h"
+#include "recorder/runtime/status.h"
 #include "top/tally_names.h"
 
 /* One object of a program. */
@@ -221,4 +222,24 @@ int tallies_read(struct tallies *tallies, void (*each)(void *context, const stru
 uint64_t tallies_missed(const struct tallies *tallies)
 {
 	return tallies->missed;
+}
+
+static void count_program(void *context, const struct process_status *status)
+{
+	unsigned *count = context;
+
+	*count += status->alive != ALIVE_DEAD;
+}
+
+unsigned tallies_programs(void)
+{
+	struct kymo_err err;
+	struct rundir dir;
+	unsigned count = 0;
+
+	if (rundir_open(&dir, NULL, false, &err) != 0)
+		return 0;
+	(void)status_read(&dir, count_program, NULL, &count, &err);
+	rundir_close(&dir);
+	return count;
 }

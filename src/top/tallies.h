@@ -48,6 +48,9 @@ void tallies_close(struct tallies *tallies);
 int tallies_read(struct tallies *tallies, void (*each)(void *context, const struct tally_of *of),
 		void *context, struct kymo_err *err);
 
+/** tallies_programs() - how many programs run in the runtime directory. */
+unsigned tallies_programs(void);
+
 /** tallies_missed() - events that found no place in a table, since the first look. */
 uint64_t tallies_missed(const struct tallies *tallies);
 
