@@ -140,8 +140,8 @@ unsigned board_findings(struct board *board, const struct summary_finding **find
 /** board_is_found() - is @finding about this row? */
 bool board_is_found(const struct board_row *row, const struct summary_finding *finding);
 
-/** board_executor_of() - the executor of a row of BOARD_WORKERS. Return: changes when it turns out that
- * threads share callbacks. */
+/** board_executor_of() - the executor of a row of BOARD_WORKERS. Return: changes when it turns out
+ * that threads share callbacks. */
 const struct board_row *board_executor_of(const struct board_row *worker);
 
 unsigned board_count(const struct board *board, enum board_page page);

@@ -175,7 +175,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		kept_close(&kept.kept);
 		return KYMO_EXIT_OK;
 	}
-	status = cli_captures("why", &o.capture, &captures, err) || answer_open_about(&answer, "why", argc, argv, &o.times, why.callback, err) ? -1 : 0;
+	status = cli_captures("why", &o.capture, &captures, err) ||
+				 answer_open_about(&answer, "why", argc, argv, &o.times,
+						   why.callback, err)
+			 ? -1
+			 : 0;
 	why.captures = captures;
 	if (!status)
 		status = explain(&answer, &kept, &o, &why, err);
