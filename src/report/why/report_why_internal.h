@@ -154,6 +154,8 @@ void why_print(struct why_answer *answer);
 /* What stands out in the trace, before what is explained. */
 void why_print_finding(const struct why_answer *answer);
 void why_print_parts(struct why_answer *answer);
+/* Of the table of the parts of instance @rank; @at: the one at the time that was asked for. */
+void why_parts_title(char *title, size_t size, unsigned rank, bool at, bool has_usual);
 
 #define WHY_BAR_MIN 12
 #define WHY_BAR_MAX 32

@@ -135,6 +135,15 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 	table_text(t, "");
 }
 
+void why_parts_title(char *title, size_t size, unsigned rank, bool at, bool has_usual)
+{
+	if (rank)
+		snprintf(title, size, "The parts of number %u", rank + 1);
+	else
+		snprintf(title, size, "The parts of the %s%s", at ? "one at that time" : "longest",
+			 has_usual ? ", next to a usual one" : "");
+}
+
 void why_print_parts(struct why_answer *answer)
 {
 	char title[128];
@@ -151,11 +160,8 @@ void why_print_parts(struct why_answer *answer)
 		 * As text each instance has a table of its own; elsewhere one has them all, by
 		 * rank.
 		 */
-		if (rank && answer->options->format == TABLE_TEXT)
-			snprintf(title, sizeof(title), "The parts of number %u", rank + 1);
-		else
-			snprintf(title, sizeof(title), "The parts of the %s, next to a usual one",
-				 answer->options->at_ns ? "one at that time" : "longest");
+		why_parts_title(title, sizeof(title), rank, answer->options->at_ns,
+				answer->usual.total_ns >= 0);
 		if (!rank || answer->options->format == TABLE_TEXT)
 			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
 				      COUNT_OF(part_columns));

@@ -205,11 +205,8 @@ static void print_parts(const struct span_answer *answer, struct table *t)
 	for (unsigned rank = 0; rank < answer->instances; rank++) {
 		const struct span_parts *parts = &answer->worst[rank].parts;
 
-		snprintf(title, sizeof(title),
-			 rank			       ? "The parts of number %u"
-			 : answer->options->at_ns      ? "The parts of the one at that time, next to a usual one"
-						       : "The parts of the longest, next to a usual one",
-			 rank + 1);
+		why_parts_title(title, sizeof(title), rank, answer->options->at_ns,
+				answer->has_usual);
 		if (!rank || is_text)
 			table_section(t, "parts", title, part_columns, COUNT_OF(part_columns));
 		for (unsigned i = 0; i < parts->count; i++)
