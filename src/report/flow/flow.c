@@ -297,6 +297,13 @@ static void print_remarks(struct flow *flow)
 			   "shows them.");
 }
 
+/* Else the worst loop or span of a program without ROS 2 was looked for first. */
+static bool asks_chains(const struct flow_options *options)
+{
+	return options->pattern || options->chain || options->latest || options->captures ||
+	       selection_any(options->selection);
+}
+
 static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 {
 	const struct flow_options *options = flow->options;
@@ -315,7 +322,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
-		snprintf(buffer, size, "%s", flow_no_ros(flow->reader, options->pattern));
+		snprintf(buffer, size, "%s", flow_no_ros(flow->reader, asks_chains(options)));
 	else if (options->pattern)
 		snprintf(buffer, size, "No message followed this chain. `kymo flow` without a chain lists those of "
 			 "the trace; --latest also follows timers that publish what was received before.");

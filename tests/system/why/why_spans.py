@@ -87,6 +87,7 @@ def in_order(check, trace, longest):
     check.equal("flow: the longest span", [found[0][key] for key in ("name", "offset_ns", "duration_ns", "worst_ns")], ["plan", 0, longest, longest])
     check.ok("flow: without a name", "  plan" in kymo("flow", trace).split("Span\n")[-1])
     check.ok("flow: at a time", str(found[0]["begin_ns"]) in kymo("flow", "--format", "json", trace, "plan", "--at", f"{found[0]['begin_ns'] / 1e9 + 1e-6:.6f}"))
+    check.ok("flow: of a node", "no events of ROS 2, but events of kymo.h" in run(KYMO, "flow", trace, "--node", "*", status=6).stdout)
     check.ok("flow: no such span", "nor a loop or span" in run(KYMO, "flow", trace, "nobody", status=6).stdout)
 
 
