@@ -153,8 +153,13 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 		print(answer, table);
 	else if (status == 2)
 		table_value_text(table, "why_empty", "Nothing to show",
-				 "Nothing of that name ran at that time. `kymo dump --begin TIME` shows "
-				 "the events after it; without --at, kymo flow takes the longest.");
+				 options->callback
+					 ? "No loop or span of that name ran at that time. `kymo dump "
+					   "--begin TIME` shows the events after it; without --at, "
+					   "`kymo flow` shows the longest instance."
+					 : "The worst loop or span of the trace did not run at that "
+					   "time. Name the one that did (`kymo report` lists them), or "
+					   "leave out --at.");
 	why_spans_free(answer);
 	free(answer);
 	return status;
