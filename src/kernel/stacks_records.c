@@ -11,7 +11,8 @@
 
 #define MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_... */
 #define USER ((uint64_t)PERF_CONTEXT_USER)
-#define USER_BITS 56 /* of addresses of programs, at most, on x86-64 and aarch64 */
+#define USER_FIRST 65536 /* no program has code below: vm.mmap_min_addr */
+#define USER_BITS 56     /* of addresses of programs, at most, on x86-64 and aarch64 */
 
 /* ---- threads ---- */
 
@@ -177,7 +178,7 @@ static bool read_chain(struct stacks *stacks, const struct stacks_record *record
 			continue;
 		}
 		/* A function without a frame pointer keeps something else in that register. */
-		if (is_user && address >> USER_BITS)
+		if (is_user && (address < USER_FIRST || address >> USER_BITS))
 			break;
 		if (address)
 			sample->frame[sample->frames++] = address;
