@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "summary/summary_limit.h"
 
 /* Below this part of the first finding's harm, slow instances are no findings. */
 #define PART_OF_FIRST 3
@@ -286,7 +287,8 @@ static void propose_span(struct proposals *all, const struct summary *summary,
 static void propose_of(struct proposals *all, const struct summary *summary,
 		       const struct summary_entity *entity)
 {
-	if (entity->is_startup)
+	/* Of many entities together, nothing is usual. */
+	if (entity->is_startup || summary_is_other(entity))
 		return;
 	switch (entity->kind) {
 	case SUMMARY_CHAIN:

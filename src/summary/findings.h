@@ -16,9 +16,9 @@
  *   trust             0: the numbers above it hold only as far as it says
  *
  * Not findings: what nodes do when they start, start-up instances (model_startup.c), timers of a
- * simulation's clock, what happened fewer than SUMMARY_FINDINGS_COUNT_MIN times, what is less than
- * a millisecond or less than twice as long as usually, and what is a small part of the first
- * finding.
+ * simulation's clock, what counts together as "(other)" (summary_limit.h), what happened fewer than
+ * SUMMARY_FINDINGS_COUNT_MIN times, what is less than a millisecond or less than twice as long as
+ * usually, and what is a small part of the first finding.
  *
  * Context of all functions: not thread-safe; summary_findings() allocates while it runs; none
  * blocks.

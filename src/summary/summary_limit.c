@@ -38,9 +38,12 @@ void summary_limit_free(struct summary_limit *limit)
 bool summary_limit_has(struct summary_limit *limit, enum summary_kind kind, const char *name,
 		       const char *of)
 {
-	const uint64_t hash = hash_of(of, hash_of(name, 0xcbf29ce484222325u));
+	uint64_t hash;
 
-	if (!limit || map_get(&limit->known, hash, kind))
+	if (!limit)
+		return true;
+	hash = hash_of(of, hash_of(name, 0xcbf29ce484222325u));
+	if (map_get(&limit->known, hash, kind))
 		return true;
 	if (limit->count[kind] >= limit->most || map_put(&limit->known, hash, kind, limit))
 		return false;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "summary/findings.h"
 #include "summary/summary_limit.h"
 
 #define MOST 100u
@@ -83,6 +84,32 @@ static void the_first_keep_their_room(void **state)
 	summary_limit_free(limit);
 }
 
+/* The longest run of one callback among the runs of others is not unusual. */
+static void others_are_no_finding(void **state)
+{
+	struct summary_limit *limit = summary_limit_new(1);
+	struct summary *summary = summary_new();
+	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
+	struct summary_entity *entity = NULL;
+	char name[32];
+
+	(void)state;
+	summary->limit = limit;
+	for (unsigned i = 0; i < 100; i++) {
+		(void)snprintf(name, sizeof(name), "/n%u", i);
+		entity = summary_entity(summary, SUMMARY_CALLBACK, name, "p");
+		assert_non_null(entity);
+		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY],
+					       i < 99 ? 1000000 : 500000000), 0);
+	}
+	summary_limit_end(summary);
+	assert_int_equal(summary_findings(summary, finding, SUMMARY_FINDINGS_MAX), 0);
+	entity->name = "of one name";
+	assert_int_equal(summary_findings(summary, finding, SUMMARY_FINDINGS_MAX), 1);
+	summary_free(summary);
+	summary_limit_free(limit);
+}
+
 static void few_are_whole(void **state)
 {
 	struct summary_limit *limit = summary_limit_new(NAMES);
@@ -102,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_count_together),
 		cmocka_unit_test(the_first_keep_their_room),
+		cmocka_unit_test(others_are_no_finding),
 		cmocka_unit_test(few_are_whole),
 	};
 
