@@ -186,4 +186,7 @@ bool host_is_numeric(const char *host);
  */
 char *host_of_url(const char *url, char *host, size_t size);
 
+/** url_has_user() - whether @url names a user, perhaps with a password, before its host. */
+bool url_has_user(const char *url);
+
 #endif

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 size_t text_utf8_length(const char *at)
 {
@@ -261,7 +262,7 @@ bool host_is_loopback(const char *host)
 		return ntohl(four.s_addr) >> 24 == 127;
 	if (inet_pton(AF_INET6, host, &six) == 1)
 		return IN6_IS_ADDR_LOOPBACK(&six);
-	return strcmp(host, "localhost") == 0;
+	return strcasecmp(host, "localhost") == 0;
 }
 
 bool host_is_numeric(const char *host)
@@ -271,18 +272,28 @@ bool host_is_numeric(const char *host)
 	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }
 
+/* The "@" behind the user in @url; NULL: it names none. *@begin: what is behind "://". */
+static const char *user_end(const char *url, const char **begin)
+{
+	const char *scheme_end = strstr(url, "://");
+
+	*begin = scheme_end ? scheme_end + 3 : "";
+	return memrchr(*begin, '@', strcspn(*begin, "/?#"));
+}
+
+bool url_has_user(const char *url)
+{
+	const char *begin;
+
+	return user_end(url, &begin) != NULL;
+}
+
 char *host_of_url(const char *url, char *host, size_t size)
 {
-	const char *begin = strstr(url, "://"), *at;
-	size_t length;
+	const char *begin, *at = user_end(url, &begin);
 
-	begin = begin ? begin + 3 : "";
-	length = strcspn(begin, "/?#");
-	at = memrchr(begin, '@', length);
-	if (at) {
-		length -= (size_t)(at + 1 - begin);
+	if (at)
 		begin = at + 1;
-	}
 	if (*begin == '[')
 		snprintf(host, size, "%.*s", (int)strcspn(begin + 1, "]/?#"), begin + 1);
 	else

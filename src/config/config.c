@@ -51,11 +51,11 @@ static int put_url(struct config *config, const struct config_key *key, const ch
 	const char *host = strstr(value, "://");
 
 	if (*value && (!host || (strncmp(value, "http://", 7) && strncmp(value, "https://", 8)) ||
-		       !host[3]))
+		       strchr(":/?#", host[3]))) /* or its end */
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "%s: expected an address such as https://HOST:PORT, not '%.100s'",
 			       key->key, value);
-	if (host && memchr(host + 3, '@', strcspn(host + 3, "/?#")))
+	if (url_has_user(value))
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "%s: the address contains a user or a password, which everybody "
 			       "could read; put the secret into a file",

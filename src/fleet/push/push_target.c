@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fleet/push/push_internal.h"
 #include "fleet/push/secret.h"
 
@@ -162,6 +163,11 @@ static int configure_otlp(struct push_target *target, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address such as "
 			       "http://127.0.0.1:4318");
+	if (url_has_user(url))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "OTEL_EXPORTER_OTLP_ENDPOINT: the address contains a user or a "
+			       "password; put the secret into OTEL_EXPORTER_OTLP_HEADERS, or into the "
+			       "file that otlp.token-file names");
 	if (protocol && *protocol && strcmp(protocol, "http/protobuf") &&
 	    strcmp(protocol, "http/json"))
 		return err_set(err, KYMO_EXIT_USAGE,

@@ -122,6 +122,11 @@ static void loopback(void **state)
 	assert_true(host_is_loopback("127.9.9.9"));
 	assert_true(host_is_loopback("::1"));
 	assert_true(host_is_loopback("localhost"));
+	assert_true(host_is_loopback("LOCALHOST"));
+	assert_false(host_is_loopback("localhost.example"));
+	assert_false(host_is_loopback("127.0.0.1.example"));
+	assert_false(host_is_loopback("127.1")); /* some resolvers would say yes */
+	assert_false(host_is_loopback(""));
 	assert_false(host_is_loopback("127.evil.example"));
 	assert_false(host_is_loopback("0.0.0.0"));
 	assert_false(host_is_loopback("::"));
@@ -130,6 +135,32 @@ static void loopback(void **state)
 	assert_true(url_is_one("http://x"));
 	assert_false(url_is_one("://x"));
 	assert_false(url_is_one("dir/net://x"));
+}
+
+static void host_of_address(void **state)
+{
+	static const struct {
+		const char *url, *host;
+	} all[] = {
+		{ "http://127.0.0.1:4318/v1", "127.0.0.1" },
+		{ "http://LOCALHOST", "LOCALHOST" },
+		{ "http://[::1]:8123/?x=[::2]", "::1" },
+		{ "http://[fe80::1", "fe80::1" },
+		{ "http://127.0.0.1@evil.example/", "evil.example" },
+		{ "http://a:b@127.0.0.1@evil.example:1/", "evil.example" },
+		{ "http://127.0.0.1:1@[2001:db8::1]:2/", "2001:db8::1" },
+		{ "http://evil.example?@127.0.0.1/", "evil.example" },
+		{ "http://evil.example#@127.0.0.1/", "evil.example" },
+		{ "http://evil.example/@127.0.0.1/", "evil.example" },
+		{ "s3+http://127.0.0.1.example/b", "127.0.0.1.example" },
+		{ "http://", "" },
+		{ "127.0.0.1", "" },
+	};
+	char host[64];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		assert_string_equal(host_of_url(all[i].url, host, sizeof(host)), all[i].host);
 }
 
 /* ---- tokens ---- */
@@ -215,7 +246,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(producers), cmocka_unit_test(viewers), cmocka_unit_test(long_ones),
-		cmocka_unit_test(loopback), cmocka_unit_test(token_files), cmocka_unit_test(greetings),
+		cmocka_unit_test(loopback),
+		cmocka_unit_test(host_of_address), cmocka_unit_test(token_files), cmocka_unit_test(greetings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
