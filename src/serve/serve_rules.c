@@ -23,20 +23,19 @@ int serve_rules_address(const char *listen, char address[SERVE_ADDRESS_MAX], uns
 	size_t length;
 	char *rest;
 
-	if (*text == '[') {
-		const char *bracket = strchr(text, ']');
+	if (*text == '[' && strchr(text, ']')) {
+		const char *bracket = strchr(text++, ']');
 
-		text++;
-		length = bracket ? (size_t)(bracket - text) : 0;
-		end = bracket && bracket[1] == ':' ? bracket + 1 : NULL;
+		length = (size_t)(bracket - text);
+		end = bracket[1] ? bracket + 1 : NULL;
 	} else {
 		length = end ? (size_t)(end - text) : strlen(text);
 	}
 	if (end) {
 		number = strtoul(end + 1, &rest, 10);
-		if (!end[1] || *rest || number > 65535)
+		if (*end != ':' || !end[1] || *rest || number > 65535)
 			return err_set(err, KYMO_EXIT_USAGE, "--listen (serve.listen): invalid port '%s'",
-				       end + 1);
+				       end + (*end == ':'));
 	}
 	snprintf(address, SERVE_ADDRESS_MAX, "%.*s", (int)(length < 63 ? length : 63), text);
 	if (!length)
@@ -113,15 +112,29 @@ static int has_entities(const struct serve_rules *rules, struct kymo_err *err)
 		       : 0;
 }
 
+static int has_both(const struct serve_rules *rules, const char *given, struct kymo_err *err)
+{
+	return *given && (!*rules->tls_cert || !*rules->tls_key)
+		       ? err_set(err, KYMO_EXIT_USAGE,
+				 "--tls-cert (serve.tls-cert) and --tls-key (serve.tls-key) "
+				 "require each other")
+		       : 0;
+}
+
+/* The key without the certificate. */
+static int has_key(const struct serve_rules *rules, struct kymo_err *err)
+{
+	return has_both(rules, rules->tls_key, err);
+}
+
 static int has_certificate(const struct serve_rules *rules, struct kymo_err *err)
 {
 	struct tls_context *tls;
 
-	if (!*rules->tls_cert && !*rules->tls_key)
+	if (has_both(rules, rules->tls_cert, err))
+		return -1;
+	if (!*rules->tls_cert)
 		return 0;
-	if (!*rules->tls_cert || !*rules->tls_key)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--tls-cert (serve.tls-cert) and --tls-key (serve.tls-key) require each other");
 	tls = tls_serve(rules->tls_cert, rules->tls_key, err);
 	tls_context_free(tls);
 	return tls ? 0 : -1;
@@ -147,7 +160,7 @@ unsigned serve_rules_check(const struct serve_rules *rules,
 	} all[] = {
 		{ "serve.window", has_length },       { "serve.sample", samples },
 		{ "serve.max-series", has_series },   { "serve.max-entities", has_entities },
-		{ "serve.tls-cert", has_certificate },
+		{ "serve.tls-cert", has_certificate }, { "serve.tls-key", has_key },
 		{ "serve.token-file", has_token },    { "serve.listen", listens },
 	};
 	struct kymo_err err;

@@ -59,13 +59,16 @@ static void show_wrong(void *context, const struct kymo_err *err)
 static void show_wrong_key(void *context, const char *key, const struct kymo_err *err)
 {
 	const struct config *config = context;
+	const unsigned line = config_line(config, key);
 	struct kymo_err with_place;
 
 	if (!config_can_read(config, key))
 		return;
-	(void)err_set(&with_place, KYMO_EXIT_INPUT, "%s:%u: %s", config->path,
-		      config_line(config, key), err->text);
-	(void)cli_fail("config", &with_place);
+	/* No line: a variable of the environment sets it. */
+	if (line)
+		(void)err_set(&with_place, KYMO_EXIT_INPUT, "%s:%u: %s", config->path, line,
+			      err->text);
+	(void)cli_fail("config", line ? &with_place : err);
 }
 
 /* What `kymo serve` and the upload would refuse, by their own rules. Return: how many. */

@@ -9,6 +9,8 @@
 #include "serve/serve.h"
 #include "serve/serve_rules.h"
 
+#define NOT_GIVEN UINT64_MAX
+
 struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
 	int64_t window_ns, sample_ns;
@@ -129,7 +131,7 @@ static int configure(struct options *options, struct config *config, bool has_tr
 		options->sample_ns = config->sample_ns;
 	if (!options->series)
 		options->series = config->series;
-	if (!options->entities)
+	if (options->entities == NOT_GIVEN)
 		options->entities = config->entities;
 	if (tls && *config->tls_cert)
 		options->certificate = config->tls_cert;
@@ -182,7 +184,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = { 0 };
+	struct options options = { .entities = NOT_GIVEN };
 	struct config *config;
 	int status;
 

@@ -21,10 +21,15 @@ WRONG = [
     ("serve:\n  listen: 127.0.0.1:x", 2, "invalid port"),
     ("serve:\n  listen: robot:9465", 2, "not a numeric address"),
     ("serve:\n  listen: 0.0.0.0:9465", 2, "serve.everybody-may-read"),
+    ("serve:\n  listen: '[::1'", 2, "not a numeric address"),
+    ("serve:\n  listen: '[::1]9465'", 2, "invalid port"),
     ("serve:\n  tls-cert: {here}/secret", 2, "require each other"),
+    ("serve:\n  tls-key: {here}/secret", 2, "require each other"),
     ("serve:\n  tls-cert: {here}/secret\n  tls-key: {here}/secret", 2, "secret"),
     ("serve:\n  token-file: {here}/open", 2, "chmod 600"),
     ("serve:\n  token-file: {here}/short", 2, "at least"),
+    ("clickhouse:\n  url: http://:1", 2, "expected an address"),
+    ("clickhouse:\n  url: http://a:b@127.0.0.1:1", 2, "a user or a password"),
     ("clickhouse:\n  url: http://127.0.0.1:1/?x", 2, "clickhouse.database"),
     ("clickhouse:\n  url: http://127.0.0.1:1\n  password-file: {here}/open", 3, "chmod 600"),
     ("clickhouse:\n  url: http://127.0.0.1:1\n  password-file: {here}/lines", 3, "one line"),
@@ -33,6 +38,11 @@ WRONG = [
     ("upload:\n  to: s3+http://10.0.0.1/b", 2, "upload.unencrypted: yes"),
     ("upload:\n  to: s3+https://10.0.0.1/b\n  region: '-*-'", 3, "region"),
     ("upload:\n  to: s3+https://10.0.0.1/b\n  credentials-file: {here}/secret", 3, "aws_access_key_id"),
+]
+VARIABLES = [
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://127.0.0.1", "expected an address"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:b@127.0.0.1:1", "a user or a password"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://10.0.0.1:4318", "otlp.unencrypted: yes"),
 ]
 RIGHT = [
     "serve:\n  sample: 30s",
@@ -75,6 +85,11 @@ def test(directory):
             continue
         status, told = say(env, *(("incidents", "upload") if text.startswith("upload") else ("serve", "-q")))
         check(status not in (0, 139) and part in told, "accepted", text, status, told)
+    write("robot: a")
+    for name, value, part in VARIABLES:
+        for words in ("config", "check"), ("serve", "-q"):
+            status, told = say({**env, "OTEL_EXPORTER_OTLP_HEADERS": "a=b", name: value}, *words)
+            check(status not in (0, 139) and part in told and "kymo.yaml:" not in told, name, value, words, status, told)
     for text in RIGHT:
         write(text)
         status, told = say(env, "config", "check")
