@@ -196,6 +196,8 @@ static int check_names(const char *directory, const struct incidents *incidents,
 static int drop(const struct options *o, const char *directory, const struct incidents *incidents,
 		int argc, char **argv, struct kymo_err *err)
 {
+	char text[INCIDENT_PATH_MAX + 64];
+
 	if (!argc && !o->all)
 		return err_set(err, KYMO_EXIT_USAGE, "rm: which incident? Name one, or --all");
 	if (check_names(directory, incidents, argc, argv, err))
@@ -205,8 +207,17 @@ static int drop(const struct options *o, const char *directory, const struct inc
 
 		for (int j = 0; j < argc; j++)
 			named |= strcmp(argv[j], incidents->item[i].name) == 0;
-		if (named && incident_remove(incidents->item[i].path) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "cannot remove %s: %s", incidents->item[i].path, strerror(errno));
+		if (!named)
+			continue;
+		if (incident_remove(incidents->item[i].path) < 0)
+			return err_set(err, KYMO_EXIT_FAILED, "cannot remove %s: %s",
+				       incidents->item[i].path, strerror(errno));
+		(void)snprintf(text, sizeof(text), "removed %s", incidents->item[i].name);
+		cli_say((void *)"incidents", text);
+	}
+	if (!incidents->count) {
+		(void)snprintf(text, sizeof(text), "nothing to remove in %s", directory);
+		cli_say((void *)"incidents", text);
 	}
 	return KYMO_EXIT_OK;
 }
@@ -255,6 +266,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0)
 		return -1;
 	finishes = argc && strcmp(argv[0], "finish") == 0;
+	if (finishes && argc > 2)
+		return err_set(err, KYMO_EXIT_USAGE, "finish: name one folder of incidents, or none");
 	if (finishes && argc == 2)
 		o.directory = argv[1];
 	if ((o.directory ? cli_absolute(directory, sizeof directory, o.directory, err)

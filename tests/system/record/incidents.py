@@ -19,6 +19,13 @@ def need(holds, message):
         raise AssertionError(message)
 
 
+def said(*words, status=0):
+    """Return: the lines that kymo incidents says, without its name."""
+    done = subprocess.run([KYMO, 'incidents', *words], capture_output=True, text=True, timeout=60)
+    need(done.returncode == status, (words, done.returncode, done.stderr))
+    return [line.removeprefix('kymo incidents: ') for line in done.stderr.splitlines()]
+
+
 def listed(place):
     done = subprocess.run([KYMO, 'incidents', '-d', place, '--format', 'json'], capture_output=True, text=True, timeout=60)
     need(done.returncode in (0, 6), done.stderr)
@@ -100,7 +107,8 @@ def main(directory):
             file.write('{"state": "writing", "recorder": %d, "boot": "an earlier one"}' % os.getpid())
     need([(i['name'], i['state']) for i in listed(place)] ==
          [(name, 'complete'), (broken, 'incomplete'), (whole, 'written')], listed(place))
-    kymo('incidents', 'finish', place)
+    need(said('finish', place) == [f'completed {whole}'] and said('finish', place) == [f'nothing to complete in {place}'], 'what finish says')
+    need(said('finish', place, place, status=2)[0].startswith('finish: name one folder'), 'two folders')
     need(states(place) == ['complete', 'incomplete', 'complete'], listed(place))
 
     # The oldest goes first.
@@ -114,10 +122,12 @@ def main(directory):
         need({name + '/incident.json', name + '/page.html', name + '/trace/kymo.json'} <= set(tar.getnames()), tar.getnames())
     done = subprocess.run([KYMO, 'incidents', 'show', name[:-1] + 'x', '-d', place], capture_output=True, text=True, timeout=60)
     need(done.returncode == 3 and 'did you mean' in done.stderr, done.stderr)
-    kymo('incidents', 'rm', name, '-d', place)
+    need(said('rm', name, '-d', place) == [f'removed {name}'], 'what rm says')
     need(name not in os.listdir(place), 'not removed')
-    kymo('incidents', 'rm', '--all', '-d', place)
+    rest = [f'removed {i["name"]}' for i in listed(place)]
+    need(rest and sorted(said('rm', '--all', '-d', place)) == sorted(rest), rest)
     need(not listed(place), listed(place))
+    need(said('rm', '--all', '-d', place) == [f'nothing to remove in {place}'], 'what rm says of none')
 
 
 in_directory(main)

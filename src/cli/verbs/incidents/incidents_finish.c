@@ -171,13 +171,13 @@ static void find_cause(const char *path, struct json_object *json)
 		set_text(json, "finding_about", "trace");
 }
 
-static void finish_one(struct incident *incident)
+/* Return: 0, or -1 with @err. */
+static int finish_one(struct incident *incident, struct kymo_err *err)
 {
 	const char *const page[] = { "export", "-q", "-o", "page.html", "trace", NULL };
 	const char *const summary[] = { "report", "--format", "summary", "-o", "summary", "trace", NULL };
 	struct json_object *files = json_object_new_object();
 	const char *path = incident->path;
-	struct kymo_err err;
 
 	find_cause(path, incident->json);
 	set_text(files, "trace", "trace");
@@ -187,7 +187,7 @@ static void finish_one(struct incident *incident)
 		set_text(files, "summary", "summary");
 	json_object_object_add(incident->json, "files", files);
 	set_text(incident->json, "state", "complete");
-	(void)incident_write(path, incident->json, &err);
+	return incident_write(path, incident->json, err);
 }
 
 /* ---- the user's command ---- */
@@ -236,14 +236,27 @@ static int lock(const char *directory, struct kymo_err *err)
 	return fd;
 }
 
+/* What was done with @incident; NULL: with none in @directory. */
+static void tell(const char *directory, const struct incident *incident)
+{
+	char text[INCIDENT_PATH_MAX + 64];
+
+	(void)snprintf(text, sizeof text, incident ? "completed %s" : "nothing to complete in %s",
+		       incident ? incident->name : directory);
+	cli_say((void *)"incidents", text);
+}
+
 int incidents_finish(const char *directory, const char *command, int64_t limit_ns,
 		     struct kymo_err *err)
 {
 	struct incidents incidents;
+	unsigned finished = 0, wrong = 0;
 	int rc, fd;
 
-	if (access(directory, F_OK) < 0)
+	if (access(directory, F_OK) < 0) {
+		tell(directory, NULL);
 		return 0;
+	}
 	fd = lock(directory, err);
 	if (fd < 0)
 		return -1;
@@ -257,11 +270,22 @@ int incidents_finish(const char *directory, const char *command, int64_t limit_n
 			continue;
 		/* It is not uploaded before the command has ended. */
 		hold = incident_hold(incident->path);
-		finish_one(incident);
+		/* One that cannot be completed does not hold up the others. */
+		if (finish_one(incident, err)) {
+			(void)cli_fail("incidents", err);
+			wrong++;
+		} else {
+			tell(directory, incident);
+			finished++;
+		}
 		if (command)
 			run_command(incident, command, limit_ns);
 		incident_let_go(hold);
 	}
+	if (rc == 0 && !finished && !wrong)
+		tell(directory, NULL);
+	if (wrong)
+		rc = err_set(err, KYMO_EXIT_FAILED, "%s", "");
 	incidents_free(&incidents);
 	(void)close(fd);
 	return rc;
