@@ -266,20 +266,37 @@ static void odd(void **state)
 	assert_int_equal(f->goal[1].way[MODEL_GOAL_SEND].request_ns, 105);
 }
 
-/* Goals that nobody ends: the model keeps a number of them. */
+static const uint8_t *numbered(uint8_t id[16], uint16_t number)
+{
+	memset(id, 0, 16);
+	id[0] = 9;
+	memcpy(id + 4, &number, sizeof(number));
+	return id;
+}
+
+/* Goals that nobody ends: the model keeps a number of them, and the ids of fewer. */
 static void without_end(void **state)
 {
 	struct feed *f = *state;
-	uint8_t id[16] = { 9 };
+	uint8_t id[16];
 
 	both_sides(f);
-	for (uint16_t i = 0; i < 6000; i++) {
-		memcpy(id + 4, &i, sizeof(i));
-		request(f, 100 + i, "goal", id, i);
-	}
+	for (uint16_t i = 0; i < 6000; i++)
+		request(f, 100 + i, "goal", numbered(id, i), i);
 	assert_int_equal(f->goals, 6000 - 4096);
+	/* Reported a while ago: what comes late begins nothing. */
+	finish(f, 7000, numbered(id, 1500), 1, 4);
+	take_response(f, 7010, "goal", 1500, 0);
+	assert_int_equal(f->goals, 6000 - 4096);
+	/* Reported long ago: its id is forgotten. */
+	state_of(f, 7100, numbered(id, 10), 4);
+	assert_int_equal(f->goals, 6000 - 4096 + 1);
 	model_finish(f->model);
-	assert_int_equal(f->goals, 6000);
+	assert_int_equal(f->goals, 6001);
+	assert_memory_equal(f->goal[6000 % KEPT].goal_id, id, 16);
+	assert_string_equal(model_goal_status(&f->goal[6000 % KEPT]), "succeeded");
+	for (unsigned i = 1; i < KEPT; i++)
+		assert_string_equal(model_goal_status(&f->goal[(6000 - i) % KEPT]), "sent");
 }
 
 static struct actions *listen_from(struct feed *f, int64_t begin_ns)
@@ -344,12 +361,40 @@ static void in_numbers(void **state)
 	actions_destroy(later);
 }
 
+/* Without the server's events, feedback is what the client took. */
+static void client_only(void **state)
+{
+	struct feed *f = *state;
+	struct actions *actions = listen_from(f, 0);
+	const struct actions_action *its;
+
+	both_sides(f);
+	request(f, 100, "goal", id_a, 1);
+	take_response(f, 106, "goal", 1, 1);
+	take_feedback(f, 110, CLIENT, id_a);
+	take_feedback(f, 140, CLIENT, id_a);
+	request(f, 150, "result", id_a, 1);
+	take_response(f, 200, "result", 1, 6);
+	model_finish(f->model);
+	its = actions_action(actions, 0);
+	assert_int_equal(actions_count(actions), 1);
+	assert_string_equal(its->name, "/count");
+	assert_int_equal(its->outcome[ACTIONS_ABORTED], 1);
+	assert_int_equal(its->execution.count, 0);
+	assert_int_equal(its->total.max, 100);
+	assert_int_equal(its->feedback, 2);
+	assert_int_equal(its->feedback_gap_ns, 30);
+	assert_int_equal(actions_end_count(actions), 1);
+	actions_destroy(actions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(whole_goal), TEST(two_at_once),  TEST(rejected),
 		TEST(canceled),   TEST(not_about_it), TEST(server_only),
 		TEST(odd),        TEST(without_end),  TEST(in_numbers),
+		TEST(client_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
