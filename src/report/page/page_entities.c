@@ -60,7 +60,8 @@ static void put_part(struct page *page, const struct summary_part *part)
 	json_text_close(json, '}');
 }
 
-/* Of a trace, page_chains.c and page_instances.c know more of them. */
+/* Of a trace, page_chains.c and page_instances.c know more of them. Start-up comes last, and is shown
+ * only if there is nothing else. */
 static void put_worst(struct page *page, const struct summary_entity *entity)
 {
 	struct json_text *json = &page->json;
@@ -71,6 +72,8 @@ static void put_worst(struct page *page, const struct summary_entity *entity)
 	for (unsigned i = 0; i < entity->worsts; i++) {
 		const struct summary_instance *instance = &entity->worst[i];
 
+		if (instance->is_startup && !entity->worst->is_startup)
+			break;
 		json_text_open(json, NULL, '{');
 		page_put_time(page, "begin", instance->begin_ns);
 		json_text_i64(json, "ns", instance->value_ns);

@@ -120,7 +120,9 @@ static void put_plain(FILE *out, const struct page *page)
 {
 	const struct summary *summary = page->summary;
 
-	fputs("<noscript>\n<p>This browser runs no scripts: here are plain tables.</p>\n", out);
+	fputs("<noscript>\n<p>This browser runs no scripts: here are plain tables. They count "
+	      "start-up, which findings leave out.</p>\n",
+	      out);
 	put_expectations(out, page->report->options->expect);
 	put_plain_table(out, summary, SUMMARY_CHAIN, "Chains: latency", SUMMARY_LATENCY);
 	put_plain_table(out, summary, SUMMARY_CALLBACK, "Callbacks: duration", SUMMARY_DURATION);

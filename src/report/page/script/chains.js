@@ -103,7 +103,7 @@ function summary_panels(entity) {
 	if (!D.is_summary)
 		return [];
 	return [entity.segments ? panel('Where the time went', null, summary_segments(entity)) : null,
-		entity.worst && entity.worst.length ? el('div', { class: 'cols' }, entity.worst.map((one, i) => panel((i ? 'No. ' + (i + 1) : 'The worst') + ': ' + ns_text(one.ns) + ' at ' + at_text(one.begin), null,
+		entity.worst && entity.worst.length ? el('div', { class: 'cols' }, entity.worst.map((one, i) => panel((i ? 'No. ' + (i + 1) : 'The worst' + after_startup(entity)) + ': ' + ns_text(one.ns) + ' at ' + at_text(one.begin), null,
 			one.parts.length ? table([part_column('part'), ns_column('ns', 'time', part => part.ns), ns_column('usual', 'usually', part => part.usual)], one.parts, { label: 'parts of No. ' + (i + 1) }) : empty('Its parts are not known.')))) : null];
 }
 
