@@ -60,8 +60,8 @@ static void put_part(struct page *page, const struct summary_part *part)
 	json_text_close(json, '}');
 }
 
-/* Of a trace, page_chains.c and page_instances.c know more of them. Start-up comes last, and is shown
- * only if there is nothing else. */
+/* Of a trace, page_chains.c and page_instances.c know more of them. Start-up comes last, and a page
+ * has it only if there is nothing else. */
 static void put_worst(struct page *page, const struct summary_entity *entity)
 {
 	struct json_text *json = &page->json;
