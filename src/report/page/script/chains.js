@@ -29,7 +29,7 @@ function worst_column(of, error) {
 	return { ...column, cell: row => {
 		const cell = column.cell(row);
 		if (steady(of(row)))
-			cell.prepend(el('abbr', { title: 'start-up; afterwards at most ' + ns_text(of(row).steady) }, '*'), ' ');
+			cell.prepend(el('abbr', { title: 'start-up; afterwards at most ' + ns_text(of(row).steady) }, '*'));
 		return cell;
 	} };
 }
