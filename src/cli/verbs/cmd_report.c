@@ -252,9 +252,9 @@ static int check_html(const struct options *o, struct kymo_err *err)
 	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
 	    o->capture.count || o->window_ns)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--html writes a page of everything; it takes --begin, --end, "
-			       "--clock, --realtime, --expect and --merge, and no section, node "
-			       "or path");
+			       "--html writes a page of everything; leave out --section, --node, "
+			       "--topic, --process, --sort, --limit, --window, --model and "
+			       "--capture");
 	if ((o->path.count || o->architecture) && !o->expect.count)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "with --html, --path and --architecture are for response times of "
