@@ -6,6 +6,8 @@ The numbers are those of the list that the project keeps of such traps (docs/net
 import glob
 import os
 import shutil
+import signal
+import socket
 import struct
 import sys
 import tempfile
@@ -456,6 +458,20 @@ def a_name_that_the_disk_does_not_look_up_holds_up_its_producer_only(relay, disk
     asks.join(60)
     assert paths and os.path.basename(paths[0]).startswith('late-'), paths
     until('two sessions', lambda: len(viewer.sessions()) == 2)
+
+
+@with_stopped_disk
+def a_relay_that_ends_waits_for_the_look_at_the_disk(relay, disk):
+    producer, waits = live(relay), Producer(relay)
+    until('the directory of its host', lambda: os.path.isdir(os.path.join(relay.output, 'robot')))
+    open(disk.looks, 'w').close()
+    waits.create_without_answer('late')
+    until('the question to the disk', lambda: os.path.exists(disk.looks + '.reached'))
+    relay.process.send_signal(signal.SIGTERM)
+    until('that it listens no more', lambda: socket.socket().connect_ex((relay.host, relay.control)) != 0)
+    os.unlink(disk.looks)
+    assert relay.process.wait(60) == 0, relay.said()
+    assert waits.control.is_closed() and producer.control.is_closed()
 
 
 # ---- what viewers get ----
