@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 
+from lib_proxy import carry
+
 ENOUGH = 8 << 20        # bytes of a reply without end
 LIES = [0, 1, 2, 3, 4, 7, 255, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
 
@@ -33,21 +35,7 @@ class Liar:
                 return
             for source, sink, requests in (near, far, True), (far, near, False):
                 change = self.changer() if requests == self.requests else lambda data: [data]
-                threading.Thread(target=self.carry, args=(source, sink, change), daemon=True).start()
-
-    @staticmethod
-    def carry(source, sink, change):
-        try:
-            while data := source.recv(4096):
-                for piece in change(data):
-                    sink.sendall(piece)
-        except OSError:
-            pass
-        for one in source, sink:
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+                threading.Thread(target=carry, args=(source, sink, change), daemon=True).start()
 
     def changer(self):
         seen = 0

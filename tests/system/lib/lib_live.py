@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 
+from lib_proxy import carry, hang_up
 from lib_test import KYMO, until
 
 
@@ -88,29 +89,14 @@ class Cut:
             self.pairs.append((near, far))
         for source, sink in (near, far), (far, near):
             source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
-
-    def carry(self, source, sink):
-        try:
-            while data := source.recv(1000):        # so that replies are cut in their middle
-                sink.sendall(data)
-        except OSError:
-            pass
-        for one in source, sink:
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            # in small pieces, so that replies are cut in their middle
+            threading.Thread(target=carry, args=(source, sink), kwargs={'piece': 1000}, daemon=True).start()
 
     def cut(self):
         with self.lock:
             pairs, self.pairs = self.pairs, []
         for pair in pairs:
-            for one in pair:
-                try:
-                    one.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
+            hang_up(*pair)
 
 
 class Live:
