@@ -37,6 +37,8 @@ alone="process $bystander (numbers) still runs; \"kymo record\" writes its event
 has err "kymo recover: left alone: $alone"
 run 0 "$kymo" info "$work/second" --format json
 has out "\"left_alone\": \"${alone//\"/\\\"}\""
+run 0 "$kymo" info "$work/first"
+! grep -q "Left alone" "$scratch/out" || fail "kymo info: something was left alone: $(cat "$scratch/out")"
 for trace in first second; do
 	reads "$work/$trace" >/dev/null
 	mv "$work/text" "$work/$trace.text"

@@ -65,9 +65,9 @@ void record_progress(void *context, const struct session_stats *stats)
 		tell_nothing(show);
 	if (!begins_line(show, stats->duration_ns))
 		return;
-	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u processes", text_ns(time,
+	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u process%s", text_ns(time,
 		(int64_t)stats->duration_ns), stats->recorded + stats->init_events,
-		text_bytes(bytes, stats->bytes), stats->alive);
+		text_bytes(bytes, stats->bytes), stats->alive, stats->alive == 1 ? "" : "es");
 	if (stats->dropped)
 		fprintf(stderr, "  %" PRIu64 " dropped", stats->dropped);
 	fputs(show->record->command ? "\033[K\n" : "\033[K", stderr);
