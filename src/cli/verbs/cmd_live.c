@@ -58,7 +58,7 @@ struct viewing {
 	struct access access;
 	struct live_show show;
 	struct live_counts counts;
-	struct table *table;		/* of sessions */
+	struct table *table;		/* of sessions; NULL: not begun */
 };
 
 static void say(void *context, const char *text)
@@ -78,12 +78,24 @@ static const struct table_column columns[] = {
 	{ "live_timer_ns", "live timer" }, { "id", NULL },
 };
 
+/* A relay that cannot be reached has no list. */
+static int begin_list(struct viewing *watch, struct kymo_err *err)
+{
+	if (watch->table)
+		return 0;
+	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
+		return err_no_memory(err);
+	table_section(watch->table, "sessions", NULL, columns, COUNT_OF(columns));
+	return 0;
+}
+
 static int list_session(void *context, const struct wire_listed_session *session,
 			struct kymo_err *err)
 {
-	const struct viewing *watch = context;
+	struct viewing *watch = context;
 
-	(void)err;
+	if (begin_list(watch, err) < 0)
+		return -1;
 	table_text(watch->table, session->host);
 	table_text(watch->table, session->name);
 	table_u64(watch->table, session->streams);
@@ -148,13 +160,15 @@ static int watch_session(struct viewing *watch, struct kymo_err *err)
 
 static int list_sessions(struct viewing *watch, struct kymo_err *err)
 {
-	int rc;
+	int rc = watch_session(watch, err);
 
-	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
-		return err_no_memory(err);
-	table_section(watch->table, "sessions", NULL, columns, COUNT_OF(columns));
-	rc = watch_session(watch, err);
-	if (cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)
+	if (rc == 0 && !watch->table) {
+		rc = begin_list(watch, err);
+		if (rc == 0)
+			table_note(watch->table,
+				   "Record one: kymo record --relay net://HOST -- COMMAND");
+	}
+	if (watch->table && cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)
 		rc = err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output");
 	return rc;
 }

@@ -139,10 +139,13 @@ def the_list():
     with Relay() as relay:
         url = f'net://127.0.0.1:{relay.live}'
         assert run(KYMO, 'live', url, '--format', 'csv').splitlines() == ['host,session,streams,viewers,live_timer_ns,id']
+        assert 'Record one: kymo record --relay' in run(KYMO, 'live', url)
         begin(relay, 'listed')
         session = json.loads(run(KYMO, 'live', url, '--format', 'json'))['sessions'][0]
         assert (session['session'], session['host'], session['live_timer_ns']) == ('listed', os.uname().nodename, 100000000)
         finish('listed')
+    done = subprocess.run([KYMO, 'live', url], capture_output=True, text=True)
+    assert done.returncode == 1 and 'cannot connect' in done.stderr and not done.stdout, done     # no list, not an empty one
     print('sessions are listed')
 
 
