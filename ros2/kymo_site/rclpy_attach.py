@@ -7,6 +7,7 @@ libkymo-ros2.so runs attach() and detach() in a thread of its own, which has the
 about their entities: so each of them gets its names from rcl, its node, its callback group and the name of its callback.
 """
 import contextlib
+import ctypes
 import gc
 import importlib.util
 import os
@@ -36,6 +37,15 @@ def _exists(tracer, kind, entity, node):
         tracer.exists(kind, entity.handle.pointer, node.handle.pointer)
 
 
+def _action_exists(tracer, waitable, node):
+    """An action has the names of its "goal": that client or service is the first member of what rcl_action's object points to."""
+    for attribute, kind in ('_client_handle', b'c'), ('_handle', b'v'):
+        handle = getattr(waitable, attribute, None)
+        if type(handle).__name__ in ('ActionClient', 'ActionServer'):
+            with handle, node.handle:
+                tracer.exists(kind, ctypes.c_void_p.from_address(handle.pointer).value, node.handle.pointer)
+
+
 def _name(hook, tracer, node):
     """Record the names of a node and of its entities."""
     _try(hook, _exists, tracer, b'n', node, node)
@@ -44,6 +54,8 @@ def _name(hook, tracer, node):
     for kind, entity in hook.entities(node):
         if kind:
             _try(hook, _exists, tracer, kind, entity, node)
+    for waitable in list(node.waitables):
+        _try(hook, _action_exists, tracer, waitable, node)
 
 
 def _wrap_entity(hook, tracer, kind, entity):

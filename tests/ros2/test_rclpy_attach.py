@@ -105,6 +105,21 @@ def test_one_entity_that_raises(kymo, node):
     assert timer.callback is len and destroyed.callback is print
 
 
+def test_actions(kymo, node):
+    """The objects of rcl_action, whose first members are the client and the service of "goal"."""
+    from rclpy.rcl import Handle
+    goals = {'ActionClient': 0x7000, 'ActionServer': 0x8000}
+    objects = {name: ctypes.c_void_p(goal) for name, goal in goals.items()}
+    handles = {name: type(name, (Handle,), {})() for name in goals}
+    for name, handle in handles.items():
+        handle.pointer = ctypes.addressof(objects[name])
+    node.waitables += [type('Client', (), {'callback_group': None, '_client_handle': handles['ActionClient']})(),
+                       type('Server', (), {'callback_group': None, '_handle': handles['ActionServer']})()]
+    kymo.attach('library')
+    assert called('kymo__python_exists')[1:] == [('kymo__python_exists', b'c', 0x7000, node.handle.pointer),
+                                                 ('kymo__python_exists', b'v', 0x8000, node.handle.pointer)]
+
+
 def test_callbacks_that_raise_when_they_are_looked_at(kymo, node):
     rude = Rude()
     guard, timer, client = node.create_guard_condition(rude), node.create_timer(1, len), node.create_client('/ask')

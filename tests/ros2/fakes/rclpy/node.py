@@ -17,6 +17,7 @@ class Node:
         self.executor = None
         self.default_callback_group = MutuallyExclusiveCallbackGroup()
         self.publishers, self.subscriptions, self.timers, self.services, self.clients, self.guards = [], [], [], [], [], []
+        self.waitables = []
         trace('rcl_init', 0x100)
         trace('rcl_node_init', self.handle.pointer, 0x200, name.encode(), b'/')
 
