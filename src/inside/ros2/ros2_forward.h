@@ -47,10 +47,10 @@
  * functions of their own that are reached by a tail call, so that the usual path saves no registers
  * for them.
  *
- * @enable: expression: whether to record, enum kymo_enable; @count: function that counts the event
- *   by its object, false if such
- * events are not counted; @left_out: function that returns whether the object is left out; @emit:
- * function that records;
+ * @enable: expression: whether to record, enum kymo_enable
+ * @count: function that counts the event by its object; false: such events are not counted
+ * @left_out: function that returns whether the object is left out
+ * @emit: function that records
  * @params, @args: parameters and arguments, each in parentheses
  */
 #define KYMO_HOOK(name, enable, count, left_out, emit, params, args)			\
