@@ -29,7 +29,7 @@ enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS, KERNEL = BUILD_IDS + 3 }
 
 #define KERNEL_SPACE (1ull << 63)
 #define KERNEL_FILE "[kernel]"
-#define KERNEL_MAX 1000000u
+#define KERNEL_MAX 100000u
 
 const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 	[BIN_INFO] = { "lttng_ust_statedump:bin_info", { "baddr", "memsz", "path" } },
@@ -124,25 +124,56 @@ static void on_build_id(struct modules *modules, const struct kymo_ctf_event *ev
 	module->build_id_size = value[1].size;
 }
 
+/* Return: how many functions are not behind @address. */
+static uint32_t kernel_until(const struct modules *modules, uint32_t trace, uint64_t address)
+{
+	uint32_t low = 0, high = modules->kernel_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct module_kernel *at = &modules->kernel[middle];
+
+		if (at->host < trace || (at->host == trace && at->address <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The function of the kernel around @address. NULL: none. */
+static const struct module_kernel *kernel_at(const struct modules *modules, uint32_t trace,
+					     uint64_t address)
+{
+	const uint32_t until = kernel_until(modules, trace, address);
+	const struct module_kernel *at = until ? &modules->kernel[until - 1] : NULL;
+
+	return at && at->host == trace && address - at->address < at->size ? at : NULL;
+}
+
 static void on_kernel(struct modules *modules, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
 	struct module_kernel function = { event->trace, value[0].u, value[1].u, NULL };
 
+	uint32_t at;
+
 	if (!value[0].present || !value[2].present || !value[2].bytes ||
 	    modules->kernel_count == KERNEL_MAX)
 		return;
-	for (uint32_t i = 0; i < modules->kernel_count; i++)
-		if (modules->kernel[i].host == function.host &&
-		    modules->kernel[i].address == function.address)
-			return;
+	at = kernel_until(modules, function.host, function.address);
+	if (at && modules->kernel[at - 1].host == function.host &&
+	    modules->kernel[at - 1].address == function.address)
+		return; /* each chunk has it */
 	function.name = pool_text(&modules->pool, value[2].bytes, strnlen(value[2].bytes, 512));
 	if (!function.name ||
 	    !ARRAY_ROOM(modules->kernel, modules->kernel_count, modules->kernel_room)) {
 		modules->failed = true;
 		return;
 	}
-	modules->kernel[modules->kernel_count++] = function;
+	memmove(&modules->kernel[at + 1], &modules->kernel[at],
+		(modules->kernel_count++ - at) * sizeof(function));
+	modules->kernel[at] = function;
 }
 
 void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_event *event)
@@ -211,16 +242,6 @@ static const char *readable(struct module_file *file, const struct elf_function 
 		return name;
 	free(name);
 	return function->name;
-}
-
-static const struct module_kernel *kernel_at(const struct modules *modules, uint32_t trace,
-					     uint64_t address)
-{
-	for (uint32_t i = 0; i < modules->kernel_count; i++)
-		if (modules->kernel[i].host == trace &&
-		    address - modules->kernel[i].address < modules->kernel[i].size)
-			return &modules->kernel[i];
-	return NULL;
 }
 
 /* The latest file at @address, opened if it is on this machine. NULL: none. */
