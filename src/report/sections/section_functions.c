@@ -140,9 +140,9 @@ static int functions_section(struct report *report, bool by_callback)
 	else
 		section_begin_without(report, "functions", "Functions, by their own time",
 				      function_columns, COUNT_OF(function_columns), empty);
-	table_rank(report->table, by_callback
-					  ? "callback function total_ns per_run_ns off_cpu_ns own_ns"
-					  : "process function own_ns percent total_ns off_cpu_ns");
+	table_rank(report->table, by_callback ? "callback function total_ns per_run_ns percent "
+						"off_cpu_ns own_ns"
+					      : "function own_ns total_ns percent off_cpu_ns");
 	functions_collect(&shown.functions, &shown.profile, by_callback);
 	print(&shown, by_callback);
 	if (by_callback && shown.profile.events && !shown.functions.count)

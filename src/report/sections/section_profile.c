@@ -189,6 +189,7 @@ int report_profile(struct report *report)
 
 	section_begin_without(report, "profile", "Call trees by thread", profile_columns,
 			      COUNT_OF(profile_columns), profile.sampled ? of_samples : of_calls);
+	table_rank(report->table, "function total_ns own_ns calls file");
 	for (unsigned i = 0; (print.thread = profile_thread(&profile, i)); i++)
 		if (print.thread->has_functions &&
 		    section_wants_thread(report, &profile.threads, &print.thread->os))
