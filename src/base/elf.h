@@ -84,7 +84,7 @@ bool elf_defines(const struct elf *elf, const char *prefix);
 unsigned elf_build_id(const struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX]);
 
 /* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic
- * symbols. */
+ * symbols. The stubs that jump to functions of other files are "[plt]". */
 struct elf_function {
 	uint64_t address, size;		/* as linked; size 0: unknown */
 	const char *name;

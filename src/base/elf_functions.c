@@ -12,6 +12,7 @@
 
 #define PAGE 4096u
 #define NOTES_MAX 65536u
+#define STUBS_MAX 8u /* sections of them */
 
 /* Return: bytes of the build id in the notes of @segment; 0: none. */
 static unsigned read_build_id(const struct elf *elf, const Elf64_Phdr *segment,
@@ -99,6 +100,37 @@ static bool read_table(const struct elf *elf, uint32_t type, struct elf_function
 	return functions->count != 0;
 }
 
+/* What jumps to functions of other files, in sections such as .plt.sec, has no symbols. */
+static void add_stubs(const struct elf *elf, struct elf_functions *functions)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr names, section;
+	struct elf_function *function;
+	char name[sizeof(".plt") - 1];
+
+	if (!elf_read_at(elf, 0, &head, sizeof(head)) || head.e_shentsize != sizeof(section) ||
+	    !elf_read_at(elf, head.e_shoff + head.e_shstrndx * sizeof(names), &names,
+			 sizeof(names)))
+		return;
+	function = realloc(functions->function, (functions->count + STUBS_MAX) * sizeof(*function));
+	if (!function)
+		return;
+	functions->function = function;
+	for (unsigned i = 0, stubs = 0; i < head.e_shnum && stubs < STUBS_MAX; i++) {
+		if (!elf_read_at(elf, head.e_shoff + i * sizeof(section), &section,
+				 sizeof(section)))
+			return;
+		if (section.sh_type != SHT_PROGBITS || !(section.sh_flags & SHF_EXECINSTR) ||
+		    !section.sh_size ||
+		    !elf_read_at(elf, names.sh_offset + section.sh_name, name, sizeof(name)) ||
+		    memcmp(name, ".plt", sizeof(name)) != 0)
+			continue;
+		function[functions->count++] =
+			(struct elf_function){ section.sh_addr, section.sh_size, "[plt]" };
+		stubs++;
+	}
+}
+
 void elf_functions(const struct elf *elf, struct elf_functions *functions)
 {
 	bool loaded = false;
@@ -122,6 +154,7 @@ void elf_functions(const struct elf *elf, struct elf_functions *functions)
 		functions->function = NULL;
 		(void)read_table(elf, SHT_DYNSYM, functions);
 	}
+	add_stubs(elf, functions);
 	if (functions->count)
 		qsort(functions->function, functions->count, sizeof(*functions->function),
 		      by_address);

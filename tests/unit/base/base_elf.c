@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vDSO as a file: the function behind each of its symbols in memory has the name of that symbol. */
+/*
+ * The vDSO as a file: the function behind each of its symbols in memory has the name of that symbol.
+ * And the stubs of a program.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +41,35 @@ static void vdso(void **state)
 	elf_close(&elf);
 }
 
+/* The stubs of this program, through which it calls libraries. */
+static void stubs(void **state)
+{
+	struct elf_functions functions;
+	const struct elf_function *found;
+	unsigned count = 0;
+	struct elf elf;
+
+	(void)state;
+	assert_int_equal(elf_open(&elf, "/proc/self/exe", NULL), 0);
+	elf_functions(&elf, &functions);
+	for (uint64_t i = 0; i < functions.count; i++) {
+		if (strcmp(functions.function[i].name, "[plt]") != 0)
+			continue;
+		count++;
+		found = elf_function_at(&functions, functions.function[i].address +
+							    functions.function[i].size - 1);
+		assert_ptr_equal(found, &functions.function[i]);
+	}
+	assert_true(count > 0);
+	elf_functions_free(&functions);
+	elf_close(&elf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vdso),
+		cmocka_unit_test(stubs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
