@@ -25,7 +25,8 @@ static void end(struct record_stacks *record)
 	if (stacks_close(record->stacks, &record->stats, &err) < 0)
 		say(record, err.text);
 	record->stacks = NULL;
-	session_set_stacks(record->session, record->sink, &record->stats);
+	if (record->session) /* NULL: the session could not begin */
+		session_set_stacks(record->session, record->sink, &record->stats);
 }
 
 /* ---- where it goes ---- */
