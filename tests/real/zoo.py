@@ -18,10 +18,15 @@ import time
 import rclpy
 from builtin_interfaces.msg import Time
 from rcl_interfaces.srv import ListParameters
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+try:
+    from example_interfaces.action import Fibonacci
+except ImportError:     # no goals then
+    Fibonacci = None
 
 LINES = []
 SYMBOLS = set()
@@ -193,6 +198,63 @@ class Tasker(Animal):
         self.goes_on("steps", began)
 
 
+# The goal with number N is refused, aborted, or waits until it is canceled, or succeeds, by N % 5; it has N % 3 feedbacks before.
+REFUSED, ABORTED, CANCELED = range(3)
+
+
+def text(goal_id):
+    return bytes(goal_id.uuid).hex()
+
+
+class Doer(Animal):
+    """Ends goals in a timer."""
+    def __init__(self):
+        super().__init__("doer")
+        self.goals = []
+        self.server = ActionServer(self, Fibonacci, "/do/count", self.end, handle_accepted_callback=self.goals.append,
+                                   goal_callback=lambda goal: GoalResponse.REJECT if goal.order % 5 == REFUSED else GoalResponse.ACCEPT,
+                                   cancel_callback=lambda _: CancelResponse.ACCEPT)
+        self.every(45, self.work)
+
+    def work(self):
+        self.ran(45_000_000)
+        for goal in list(self.goals):
+            if goal.request.order % 5 != CANCELED or goal.is_cancel_requested:
+                self.goals.remove(goal)
+                goal.execute()
+
+    @staticmethod
+    def end(goal):
+        number = goal.request.order
+        for _ in range(number % 3):
+            goal.publish_feedback(Fibonacci.Feedback())
+        fate, end = {ABORTED: ("aborted", goal.abort), CANCELED: ("canceled", goal.canceled)}.get(number % 5, ("succeeded", goal.succeed))
+        say("end", text(goal.goal_id), fate, "/do/count", number % 3, moment())
+        end()
+        return Fibonacci.Result()
+
+
+class Wisher(Animal):
+    def __init__(self):
+        super().__init__("wisher")
+        self.client = ActionClient(self, Fibonacci, "/do/count")
+        self.every(55, self.wish)
+
+    def wish(self):
+        self.ran(55_000_000)
+        if self.client.server_is_ready():
+            answer = self.client.send_goal_async(Fibonacci.Goal(order=self.number))
+            answer.add_done_callback(lambda future, fate=self.number % 5: self.answered(future.result(), fate))
+            self.number += 1
+
+    @staticmethod
+    def answered(goal, fate):
+        if goal.accepted:
+            goal.get_result_async().add_done_callback(lambda _: say("result", text(goal.goal_id), moment()))
+        if fate == CANCELED:
+            goal.cancel_goal_async()
+
+
 async def asynchronous(executor):
     """As programs do that have an event loop of their own."""
     while not ENDS.is_set():
@@ -209,7 +271,7 @@ def main():
     for number in signal.SIGINT, signal.SIGTERM:
         signal.signal(number, lambda *_: ENDS.set())
     executor = MultiThreadedExecutor(4) if kind == "multi" else SingleThreadedExecutor()
-    nodes = [animal() for animal in (Talker, Listener, Server, Asker, Tasker)]
+    nodes = [animal() for animal in (Talker, Listener, Server, Asker, Tasker, *((Doer, Wisher) if Fibonacci else ()))]
     for node in nodes:
         executor.add_node(node)
     print("begun", flush=True)
