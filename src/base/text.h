@@ -169,6 +169,23 @@ void text_put_json(FILE *out, const char *text);
  */
 void text_put_csv(FILE *out, const char *text, bool row_start);
 
+/* ---- hashes ---- */
+
+#define TEXT_HASH 0xcbf29ce484222325ull /* of nothing */
+
+/**
+ * text_hash() - FNV-1a of @text and of the texts before it
+ * @hash: that of the texts before; TEXT_HASH: there are none
+ *
+ * "a", "bc" and "ab", "c" have two hashes.
+ */
+static inline uint64_t text_hash(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
+	return (hash ^ 0xff) * 0x100000001b3ull;
+}
+
 /* ---- hosts in addresses ---- */
 
 /** host_is_loopback() - whether @host, a name or a numeric address, is this machine for certain.

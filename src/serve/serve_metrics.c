@@ -34,13 +34,6 @@ struct serve_metrics {
 
 /* ---- which entities have room ---- */
 
-static uint64_t hash_of(const char *text, uint64_t hash)
-{
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return hash * 31 + 7;
-}
-
 /* Series that an entity may have at most. */
 static unsigned series_of(const struct summary_entity *entity)
 {
@@ -60,7 +53,7 @@ static unsigned series_of(const struct summary_entity *entity)
 static bool has_room(struct serve_metrics *metrics, const struct summary_entity *entity)
 {
 	const unsigned series = series_of(entity);
-	const uint64_t hash = hash_of(entity->of, hash_of(entity->name, 0xcbf29ce484222325u));
+	const uint64_t hash = text_hash(text_hash(TEXT_HASH, entity->name), entity->of);
 
 	if (!series || (entity->is_startup && !metrics->options.all))
 		return false;

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "summary/summary_internal.h"
 #include "summary/summary_limit.h"
 #include "summary/summary_machine_internal.h"
@@ -62,15 +63,6 @@ void summary_free(struct summary *summary)
 
 /* ---- texts ---- */
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* One address for all empty texts. */
 static const char no_text[] = "";
 
@@ -87,7 +79,7 @@ static char *text_known(const struct summary *summary, uint64_t hash, const char
 
 const char *summary_text(struct summary *summary, const char *text)
 {
-	const uint64_t hash = text ? hash_of(text) : 0;
+	const uint64_t hash = text ? text_hash(TEXT_HASH, text) : 0;
 	char *copy;
 	uint64_t n;
 
@@ -118,7 +110,7 @@ static const char *copy_of(const struct summary *summary, const char *text)
 {
 	uint64_t n;
 
-	return text && *text ? text_known(summary, hash_of(text), text, &n) : no_text;
+	return text && *text ? text_known(summary, text_hash(TEXT_HASH, text), text, &n) : no_text;
 }
 
 struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,

@@ -6,18 +6,12 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 
 struct summary_limit {
 	unsigned most, count[SUMMARY_KINDS];
 	struct map known; /* (hash of name and `of`, kind): it has room */
 };
-
-static uint64_t hash_of(const char *text, uint64_t hash)
-{
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return hash * 31 + 7;
-}
 
 struct summary_limit *summary_limit_new(unsigned most)
 {
@@ -42,7 +36,7 @@ bool summary_limit_has(struct summary_limit *limit, enum summary_kind kind, cons
 
 	if (!limit)
 		return true;
-	hash = hash_of(of, hash_of(name, 0xcbf29ce484222325u));
+	hash = text_hash(text_hash(TEXT_HASH, name), of);
 	if (map_get(&limit->known, hash, kind))
 		return true;
 	if (limit->count[kind] >= limit->most || map_put(&limit->known, hash, kind, limit))

@@ -13,6 +13,7 @@
 
 #include "analysis/spans/spans.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "summary/summary_collect.h"
 
 #define PROGRESS_EVENTS (1u << 16)
@@ -177,20 +178,16 @@ int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err)
 
 /* ---- kinds of events ---- */
 
-static uint64_t hash_of(const char *text, uint64_t hash)
-{
-	for (; text && *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return (hash ^ 0xff) * 0x100000001b3u;
-}
-
 /* Each chunk and each process declares its classes again: those of the same content are one kind. */
 static uint64_t kind_of(const struct kymo_ctf_event_class *class)
 {
-	uint64_t hash = hash_of(class->uri, hash_of(class->name, 0xcbf29ce484222325u));
+	uint64_t hash = text_hash(text_hash(TEXT_HASH, class->name), class->uri ? class->uri : "");
 
-	for (uint32_t i = 0; i < class->field_count; i++)
-		hash = hash_of(class->field[i].type, hash_of(class->field[i].name, hash));
+	for (uint32_t i = 0; i < class->field_count; i++) {
+		const char *type = class->field[i].type;
+
+		hash = text_hash(text_hash(hash, class->field[i].name), type ? type : "");
+	}
 	return hash;
 }
 

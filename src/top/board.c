@@ -7,30 +7,24 @@
 #include "base/text.h"
 #include "top/board_internal.h"
 
-#define HASH_BASE 0xcbf29ce484222325ull      /* FNV-1a */
 #define FIRST_LENGTH_NS ((int64_t)100000000) /* of a slice of a whole trace */
 
 /* ---- rows ---- */
 
-static uint64_t mix(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-	return (hash ^ 0xff) * 0x100000001b3ull; /* "a", "bc" is not "ab", "c" */
-}
-
 uint64_t board_hash(const char *text)
 {
-	return mix(HASH_BASE, text);
+	return text_hash(TEXT_HASH, text);
 }
 
 /* A thread is known by its number, whatever it is called meanwhile. */
 static uint64_t key_of(const struct board_row *row)
 {
-	const uint64_t page = HASH_BASE + row->page;
+	const char *const names[] = { row->name, row->what, row->process, row->entity };
+	uint64_t key = TEXT_HASH + row->page;
 
-	return row->tid ? page
-			: mix(mix(mix(mix(page, row->name), row->what), row->process), row->entity);
+	for (unsigned i = 0; !row->tid && i < COUNT_OF(names); i++)
+		key = text_hash(key, names[i]);
+	return key;
 }
 
 /* Of a whole trace, processes of one name are one, as in the summary. */
