@@ -94,6 +94,7 @@ struct elf_functions {
 	struct elf_function *function;	/* by address */
 	uint64_t count;
 	uint64_t base; /* the lowest address that is loaded, rounded down to a page */
+	uint64_t code, code_end;	/* as linked: all of its code lies between */
 	char *names;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	unsigned build_id_size;		/* 0: it has none */

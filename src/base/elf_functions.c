@@ -131,6 +131,16 @@ static void add_stubs(const struct elf *elf, struct elf_functions *functions)
 	}
 }
 
+static void add_code(struct elf_functions *functions, const Elf64_Phdr *segment)
+{
+	const uint64_t end = segment->p_vaddr + segment->p_memsz;
+
+	if (!functions->code_end || segment->p_vaddr < functions->code)
+		functions->code = segment->p_vaddr;
+	if (end > functions->code_end)
+		functions->code_end = end;
+}
+
 void elf_functions(const struct elf *elf, struct elf_functions *functions)
 {
 	bool loaded = false;
@@ -145,6 +155,8 @@ void elf_functions(const struct elf *elf, struct elf_functions *functions)
 			functions->base = segment->p_vaddr / PAGE * PAGE;
 			loaded = true;
 		}
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+			add_code(functions, segment);
 	}
 	functions->build_id_size = elf_build_id(elf, functions->build_id);
 	if (!read_table(elf, SHT_SYMTAB, functions)) {

@@ -45,7 +45,8 @@ const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 
 /* The function at an address, once it was looked for. */
 struct module_start {
-	uint64_t address;
+	uint64_t address; /* 0: a file is there, but not its code */
+	bool is_known;    /* in a file or in the kernel */
 };
 
 void modules_free(struct modules *modules)
@@ -295,7 +296,18 @@ const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, u
 	return function ? readable(module->file, function) : NULL;
 }
 
-static uint64_t find_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address)
+/* Whether its file shows that no code is at @address. */
+static bool is_data(const struct module *module, uint64_t address)
+{
+	const struct elf_functions *functions = &module->file->functions;
+	const uint64_t linked = address - module->base + functions->base;
+
+	return module->file->is_here && is_same(module, module->file) && functions->code_end &&
+	       (linked < functions->code || linked >= functions->code_end);
+}
+
+static struct module_start find_start(struct modules *modules, uint32_t trace, int32_t pid,
+				      uint64_t address)
 {
 	const struct module_kernel *of_kernel;
 	const struct elf_function *function;
@@ -303,23 +315,54 @@ static uint64_t find_start(struct modules *modules, uint32_t trace, int32_t pid,
 
 	if (address & KERNEL_SPACE) {
 		of_kernel = kernel_at(modules, trace, address);
-		return of_kernel ? of_kernel->address : address;
+		return (struct module_start){ of_kernel ? of_kernel->address : address, true };
 	}
 	module = module_around(modules, trace, pid, address);
-	function = module ? function_in(module, address) : NULL;
-	return function ? function->address - module->file->functions.base + module->base : address;
+	if (!module || !module->file)
+		return (struct module_start){ address, module != NULL };
+	if (is_data(module, address))
+		return (struct module_start){ 0 };
+	function = function_in(module, address);
+	return (struct module_start){
+		function ? function->address - module->file->functions.base + module->base : address,
+		true,
+	};
 }
 
-uint64_t modules_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address)
+static struct module_start start_of(struct modules *modules, uint32_t trace, int32_t pid,
+				    uint64_t address)
 {
 	const uint64_t process = (uint64_t)trace << 32 | (uint32_t)pid;
 	struct module_start *start = map_get(&modules->starts, address, process);
 
 	if (start)
-		return start->address;
+		return *start;
 	start = map_at(&modules->starts, address, process, sizeof(*start));
 	if (!start)
 		return find_start(modules, trace, pid, address);
-	start->address = find_start(modules, trace, pid, address);
-	return start->address;
+	*start = find_start(modules, trace, pid, address);
+	return *start;
+}
+
+uint32_t modules_stack(struct modules *modules, const struct kymo_ctf_event *event, uint64_t kernel,
+		       const struct kymo_ctf_value *frames, uint32_t count, uint64_t start[])
+{
+	uint32_t known = 0; /* up to the outermost one of a program in a file */
+	uint64_t address;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const bool is_caller = i && i != kernel;
+		struct module_start found;
+
+		memcpy(&address, frames->bytes + (size_t)i * sizeof(address), sizeof(address));
+		found = start_of(modules, event->trace, event->vpid, address - is_caller);
+		if (!found.address && is_caller) {
+			count = i;
+			break;
+		}
+		start[i] = found.address ? found.address : address;
+		if (found.is_known && i >= kernel)
+			known = i + 1;
+	}
+	return known ? known : count;
 }

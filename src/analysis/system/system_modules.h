@@ -76,9 +76,20 @@ const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, u
 			 const char **file);
 
 /**
- * modules_start() - the address at which the function that contains @address begins; @address
- * itself if it is not known. Context: as modules_name().
+ * modules_stack() - where the functions of a call stack begin; of one that is unknown, the address
+ * @event: the sample
+ * @kernel: how many of the frames are of the kernel
+ * @frames: their addresses, the innermost first, at least @count
+ * @start: [@count]
+ *
+ * An address behind a call may already belong to the next function, so that of a caller is the one
+ * before. The innermost one, and the one that called the kernel, are where the thread was.
+ * What a function without a frame pointer has in that register leads anywhere. So a stack ends
+ * before data of a file, and with the outermost frame that is in a file, if one is.
+ *
+ * Return: elements of @start that are set. Context: as modules_name().
  */
-uint64_t modules_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address);
+uint32_t modules_stack(struct modules *modules, const struct kymo_ctf_event *event, uint64_t kernel,
+		       const struct kymo_ctf_value *frames, uint32_t count, uint64_t start[]);
 
 #endif

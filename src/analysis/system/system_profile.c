@@ -246,35 +246,23 @@ static void add_sample(struct profile_call *call, int64_t ns, bool is_off, bool 
 	call->own_ns += is_leaf ? ns : 0;
 }
 
-/* An address behind a call may already belong to the next function. The innermost one, and the
- * one that called the kernel, are where the thread was. */
-static uint64_t function_of(struct profile *profile, const struct kymo_ctf_event *event,
-			    uint32_t index)
-{
-	const uint64_t kernel = event->value[1].u;
-	uint64_t address;
-
-	memcpy(&address, event->value[2].bytes + (size_t)index * sizeof(address), sizeof(address));
-	if (index && index != kernel)
-		address--;
-	return modules_start(&profile->modules, event->trace, event->vpid, address);
-}
-
 static void on_sample(struct profile *profile, struct profile_thread *thread,
 		      const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *frames = &event->value[2];
-	const uint32_t count = frames->size < FRAMES_MAX ? frames->size : FRAMES_MAX;
 	const int64_t ns = event->value[0].i;
 	struct profile_call *call = present_run(thread);
+	uint64_t start[FRAMES_MAX];
+	uint32_t count = frames->size < FRAMES_MAX ? frames->size : FRAMES_MAX;
 
 	if (!call || !frames->present || !frames->bytes || !event->value[0].present || ns < 0 ||
 	    event->ns < profile->begin_ns || event->ns > profile->end_ns)
 		return;
+	count = modules_stack(&profile->modules, event, event->value[1].u, frames, count, start);
 	if (call->is_callback)
 		add_sample(call, ns, event->bound == OFF_CPU, !count);
 	for (uint32_t i = count; i-- > 0;) {
-		call = call_of(profile, thread, call, function_of(profile, event, i), false);
+		call = call_of(profile, thread, call, start[i], false);
 		if (!call)
 			return;
 		add_sample(call, ns, event->bound == OFF_CPU, !i);

@@ -12,6 +12,7 @@
 #define NESTED_MAX 8u
 #define NAME_MAX 4096
 #define STACK_BYTES 65536u
+#define FRAMES_MAX 512u /* of a stack; the recorder writes no more */
 
 enum { SAMPLE, OFF_CPU, SAMPLE_ROWS };
 
@@ -86,34 +87,27 @@ static void on_ended(void *context, const struct model_instance *instance)
 /* ---- rows ---- */
 
 static const char *name_of(struct tables_samples *samples, const struct kymo_ctf_event *event,
-			   uint32_t index, const char **file)
+			   uint64_t start, const char **file)
 {
 	static __thread char address_text[32];
-	const char *name;
-	uint64_t address;
+	const char *name = modules_name(&samples->modules, event->trace, event->vpid, start, file);
 
-	memcpy(&address, event->value[2].bytes + (size_t)index * sizeof(address), sizeof(address));
-	/* Behind a call: see system_profile.c. */
-	address -= index && index != event->value[1].u;
-	name = modules_name(&samples->modules, event->trace, event->vpid,
-			    modules_start(&samples->modules, event->trace, event->vpid, address),
-			    file);
 	if (name)
 		return name;
-	(void)snprintf(address_text, sizeof(address_text), "0x%llx", (unsigned long long)address);
+	(void)snprintf(address_text, sizeof(address_text), "0x%llx", (unsigned long long)start);
 	return address_text;
 }
 
 /* "main;spin;on_timer": a stack that is too long loses its innermost functions. */
 static void write_stack(struct tables_samples *samples, const struct kymo_ctf_event *event,
-			uint32_t count)
+			const uint64_t start[], uint32_t count)
 {
 	const char *file;
 	size_t used = 0;
 
 	samples->stack[0] = '\0';
 	for (uint32_t i = count; i-- > 0;) {
-		const char *name = name_of(samples, event, i, &file);
+		const char *name = name_of(samples, event, start[i], &file);
 		const size_t length = strlen(name);
 
 		if (used + length + 2 > sizeof(samples->stack))
@@ -131,7 +125,8 @@ static void add_row(struct tables_scan *scan, const struct kymo_ctf_event *event
 {
 	struct tables_samples *samples = scan->samples;
 	const struct kymo_ctf_value *frames = &event->value[2];
-	const uint32_t count = frames->present && frames->bytes ? frames->size : 0;
+	uint32_t count = frames->present && frames->bytes ? frames->size : 0;
+	uint64_t start[FRAMES_MAX];
 	const char *host = kymo_ctf_trace(scan->reader, event->trace)->hostname, *file = NULL;
 	const struct samples_running *running =
 		map_get(&samples->running, (uint64_t)event->vtid, host_key(host));
@@ -139,11 +134,13 @@ static void add_row(struct tables_scan *scan, const struct kymo_ctf_event *event
 
 	if (!row)
 		return;
-	write_stack(samples, event, count);
+	count = modules_stack(&samples->modules, event, event->value[1].u, frames,
+			      count < FRAMES_MAX ? count : FRAMES_MAX, start);
+	write_stack(samples, event, start, count);
 	samples->function[0] = '\0';
 	if (count)
 		(void)snprintf(samples->function, sizeof(samples->function), "%s",
-			       name_of(samples, event, 0, &file));
+			       name_of(samples, event, start[0], &file));
 	row->sample.ns = event->ns;
 	row->sample.duration_ns = event->value[0].i;
 	row->sample.is_off = is_off;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "analysis/system/system_cputime.h"
@@ -287,9 +288,46 @@ static void profile_nested(void **state)
 	profile_free(&p);
 }
 
+static unsigned stack(struct modules *modules, const uint64_t *frames, unsigned count)
+{
+	const struct kymo_ctf_event event = event_of(0, 1, 0, 0, 0);
+	const struct kymo_ctf_value value = { .bytes = (const char *)frames, .size = count, .present = 1 };
+	uint64_t start[4];
+
+	return modules_stack(modules, &event, 0, &value, count, start);
+}
+
+/* This program: what is data in its file calls nothing; what is in no file may be compiled while the
+ * program runs, unless no caller of it is known. */
+static void what_is_no_caller(void **state)
+{
+	extern const char __ehdr_start[], end[];
+	static uint64_t data = 1;
+	const uint64_t code = (uintptr_t)&what_is_no_caller, other = (uintptr_t)&stack, nowhere = 0x7000;
+	struct kymo_ctf_event event = event_of(0, 1, (uintptr_t)__ehdr_start,
+					       (uintptr_t)end - (uintptr_t)__ehdr_start, 0);
+	struct modules modules = { 0 };
+	char path[4096] = "";
+
+	(void)state;
+	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	event.value[2].bytes = path;
+	modules_event(&modules, (unsigned)row(modules_bind, MODULES_BINDS, "lttng_ust_statedump:bin_info"),
+		      &event);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ code, other, code }, 3), 3);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ code, (uintptr_t)&data, code }, 3), 1);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ (uintptr_t)&data, code }, 2), 2);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ code, nowhere, other }, 3), 3);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ code, other, nowhere, nowhere }, 4), 2);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ nowhere, nowhere }, 2), 2);
+	assert_int_equal(data, 1);
+	modules_free(&modules);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_no_caller),
 		cmocka_unit_test(cputime_loss),
 		cmocka_unit_test(cputime_window),
 		cmocka_unit_test(memory_window),
