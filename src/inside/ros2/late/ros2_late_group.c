@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/late/ros2_late_action.h"
 #include "inside/ros2/late/ros2_late_ask.h"
 #include "inside/ros2/late/ros2_late_base.h"
 #include "inside/ros2/late/ros2_late_callback.h"
@@ -180,11 +181,13 @@ MEMBER(client, SEEN_CLIENT, "_ZN6rclcpp10ClientBase17get_client_handleEv",
        asked(&client_node, object->object, look->caller))
 MEMBER(timer, SEEN_TIMER, "_ZN6rclcpp9TimerBase16get_timer_handleEv", NULL)
 
-/* Used until the group's subscriptions are known. */
+/* What gets messages within the process is used until the group's subscriptions are known. */
 static void member_waitable(struct group_look *const *function, const struct kymo_pointer *object)
 {
 	struct group_look *look = *function;
 
+	if (look->report && look->node && object->object)
+		kymo_late_action_server(object->object, look->node, look->caller);
 	if (!look->report && look->count < WITHIN_MAX && object->object &&
 	    kymo_late_is_within(object->object) && kymo_cxx_lock(object))
 		look->within[look->count++] = *object;

@@ -18,6 +18,7 @@ enum kymo_seen_kind {
 	SEEN_EXECUTOR,
 	SEEN_WITHIN, /* what gets messages within the process, for a subscription */
 	SEEN_TIMER_OBJECT, /* rclcpp's object of a timer */
+	SEEN_ACTION, /* rclcpp's object of the server of an action */
 	SEEN_BUFFER, /* ring buffer of messages within the process */
 };
 
