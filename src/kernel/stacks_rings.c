@@ -21,11 +21,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "kernel/stacks_internal.h"
 
 #define RING_SIZE (1u << 20)
 #define RING_LEAST (64u << 10)
 #define SECOND_NS 1000000000u
+#define FILES_EIGHTHS 4 /* the others are for what the recorder opens later */
 
 struct __attribute__((packed)) sample_head {
 	uint64_t id;
@@ -172,6 +174,8 @@ static int open_one(struct stacks_rings *rings, unsigned index, unsigned cpu, en
 	if (fd < 0)
 		return is_off(fd) ? 0 : fd;
 	opened->fd[cpu * STACKS_KINDS + kind] = fd;
+	if (fds_exceed(fd, FILES_EIGHTHS))
+		return -EMFILE;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings->ring[cpu].fd) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return -errno;

@@ -5,16 +5,20 @@
 their functions; in each chunk; as table, section and flame graph with the same numbers. What the options refuse."""
 import base64
 import collections
+import contextlib
 import glob
 import gzip
 import json
 import os
 import re
+import resource
+import signal
+import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import with_checks
-from lib_test import BUILD, KYMO, answer, kymo, lossless, private, query, report, run, skip, until_lossless
+from lib_test import BUILD, KYMO, answer, kymo, lossless, private, query, report, run, skip, until, until_lossless
 
 PROGRAM = r"""
 #include <dlfcn.h>
@@ -76,15 +80,45 @@ PLUGIN = PROGRAM.split("/* So much")[0].split("ros_trace_callback_end(const void
 PLUGIN = "#include <time.h>\n" + PLUGIN + "void in_plugin(long ns) { const long end = cpu_ns() + ns; while (cpu_ns() < end) for (volatile int i = 0; i < 100000; i++); }\n"
 
 
+# A process with more threads than a recorder with few open files can sample.
+CROWD = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+void ros_trace_rcl_node_init(const void *, const void *, const char *, const char *);
+void ros_trace_callback_start(const void *, int);
+void ros_trace_callback_end(const void *);
+static void *thread(void *unused) { pause(); return unused; }
+int main(int argc, char **argv)
+{
+	pthread_t one;
+	char end;
+
+	ros_trace_rcl_node_init((void *)2, (void *)3, "crowd", "/");
+	for (int i = 0; argc > 1 && i < atoi(argv[1]); i++)
+		if (pthread_create(&one, NULL, thread, NULL))
+			return 1;
+	for (int i = 0; i < 10; i++) {
+		ros_trace_callback_start((void *)5, 0);
+		ros_trace_callback_end((void *)5);
+	}
+	return puts("ready") < 0 || fflush(stdout) || read(0, &end, 1);
+}
+"""
+FILES, LATER = 100, 6
+
+
 def built(scratch):
     """Return: the command."""
-    for name, text in (("program.c", PROGRAM), ("plugin.c", PLUGIN)):
+    for name, text in (("program.c", PROGRAM), ("plugin.c", PLUGIN), ("crowd.c", CROWD)):
         with open(os.path.join(scratch, name), "w", encoding="utf-8") as file:
             file.write(text)
     library = os.path.join(BUILD, "stub", "jazzy", "lib")
     flags = ["-O0", "-fno-omit-frame-pointer", "-pthread", "-Wl,--build-id"]
     compiler = os.environ.get("CC", "cc")
     run(compiler, *flags, "-o", "program", "program.c", "-L" + library, "-ltracetools", "-ldl", "-Wl,-rpath," + library, cwd=scratch)
+    run(compiler, *flags, "-o", "crowd", "crowd.c", "-L" + library, "-ltracetools", "-Wl,-rpath," + library, cwd=scratch)
     run(compiler, *flags, "-shared", "-fPIC", "-o", "plugin.so", "plugin.c", cwd=scratch)
     return os.path.join(scratch, "program"), os.path.join(scratch, "plugin.so")
 
@@ -208,6 +242,29 @@ def of_users(check, scratch):
     check.ok("kymo info has no waits", "stacks_samples" in answer("info", trace) and "stacks_waits" not in answer("info", trace), "")
 
 
+def few_files(check, scratch):
+    """The recorder has files left for programs that come later."""
+    env, trace, errors = private(scratch), os.path.join(scratch, "few"), os.path.join(scratch, "few.err")
+    built(scratch)
+    with contextlib.ExitStack() as ends:
+        def crowd(threads):
+            begun = ends.enter_context(subprocess.Popen([KYMO, "run", "--", os.path.join(scratch, "crowd"), threads], stdin=subprocess.PIPE,
+                                                        stdout=subprocess.PIPE, env=env))
+            begun.stdout.readline()
+
+        crowd("60")
+        with open(errors, "w", encoding="utf-8") as err, \
+                subprocess.Popen([KYMO, "record", "--stacks", "-o", trace], stderr=err, env=env,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))) as recorder:
+            with open(errors, encoding="utf-8") as said:
+                until("the recorder says that it has few files", lambda: "raise the limit (ulimit -n)" in said.read())
+            for _ in range(LATER):
+                crowd("0")
+            recorder.send_signal(signal.SIGINT)
+            check.equal("its end", recorder.wait(), 0)
+    check.equal("all events of the programs that came later", [answer("info", trace)[key] for key in ("recorded", "dropped")], [20 * LATER, 0])
+
+
 def refused(check, scratch):
     for words in (("--stacks", "--flight", "3s"), ("--stacks-rate", "20000"), ("--stacks-rate", "0"), ("--stacks", "--relay", "net://localhost")):
         run(KYMO, "record", *words, "--", "true", env=private(scratch), status=2)
@@ -218,4 +275,4 @@ def refused(check, scratch):
     check.equal("no rows", query(none, "SELECT * FROM samples"), [])
 
 
-with_checks(stacks, chunks, of_users, refused)
+with_checks(stacks, chunks, of_users, few_files, refused)
