@@ -268,6 +268,8 @@ def few_files(check, scratch):
 def refused(check, scratch):
     for words in (("--stacks", "--flight", "3s"), ("--stacks-rate", "20000"), ("--stacks-rate", "0"), ("--stacks", "--relay", "net://localhost")):
         run(KYMO, "record", *words, "--", "true", env=private(scratch), status=2)
+    done = run(KYMO, "record", "--stacks", "-o", scratch, "--", "true", env=private(scratch), status=1)
+    check.ok("a directory that exists", "already exists" in done.stderr, done.stderr)
     none = os.path.join(scratch, "none")
     run(KYMO, "record", "-q", "-o", none, "--", *built(scratch), env=private(scratch))
     run(KYMO, "record", "--stacks", "-o", none, env=private(scratch), status=1)     # it exists
