@@ -63,8 +63,8 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* _init and _fini are where a section begins, without a size. What is behind them, as the stubs that
- * call other files, has other names or none. */
+/* _init and _fini are where a section begins, without a size. What is behind them has other names
+ * or none. */
 static bool is_mark(const Elf64_Sym *symbol, const char *name)
 {
 	return !symbol->st_size && (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0);
@@ -202,7 +202,7 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 
 /* ---- the vDSO ---- */
 
-/* The kernel maps the whole file, which ends with the table of sections or with the last segment. */
+/* The kernel maps the whole file, which ends with the table of sections or the last segment. */
 static size_t image_size(const Elf64_Ehdr *head)
 {
 	const Elf64_Phdr *segment = (const void *)((const char *)head + head->e_phoff);
@@ -220,7 +220,8 @@ int elf_open_vdso(struct elf *elf)
 	char path[32];
 	int fd, rc = -1;
 
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64)
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64)
 		return -1;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
