@@ -277,11 +277,9 @@ static int on_record(struct send *send, const struct spool_record *record)
 	return -1;
 }
 
-/* Return: 1: all of it; 0: not all of it now; -1 with @err. */
-static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
+/* Up to @end. Return: 1: all of it; 0: not all of it now; -1 with @err. */
+static int one_log(struct send *send, enum spool_log log, uint64_t end, struct kymo_err *err)
 {
-	const uint64_t end = spool_end(send->spool, log);
-
 	while (send->sent.at[log] < end) {
 		struct spool_record record;
 		uint64_t next;
@@ -305,10 +303,12 @@ static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
 
 int send_logs(struct send *send, struct kymo_err *err)
 {
-	int rc = one_log(send, SPOOL_FACTS, err);
+	/* Before the end of the facts: the streams of all packets up to here are facts by then. */
+	const uint64_t run_end = spool_end(send->spool, SPOOL_RUN);
+	int rc = one_log(send, SPOOL_FACTS, spool_end(send->spool, SPOOL_FACTS), err);
 
 	if (rc > 0)
-		rc = one_log(send, SPOOL_RUN, err);
+		rc = one_log(send, SPOOL_RUN, run_end, err);
 	return rc < 0 ? -1 : 0;
 }
 
