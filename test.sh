@@ -98,19 +98,6 @@ names() {
 	sed -n 's/.*<testcase name="\([^"]*\)".*status="run".*/\1/p' "$1"
 }
 
-# reasons FILE: why the tests of a JUnit file were skipped, a line each; "in part: ..." where the rest of a test ran.
-reasons() {
-	python3 - "$1" <<'PY'
-import re, sys, xml.etree.ElementTree as tree
-for test in tree.parse(sys.argv[1]).iter("testcase"):
-    said = re.findall(r"^skipped(?: (in part))?: (.*)", test.findtext("system-out") or "", re.M)
-    if test.get("status") in ("notrun", "disabled"):
-        said = said[-1:] or [("", "no reason given by " + test.get("name"))]
-    for part, why in said:
-        print(("in part: " if part else "") + ("no ../shared" if "../shared" in why else why[:100]))
-PY
-}
-
 # run_tests NAME FILE CTEST-ARGUMENT...
 run_tests() {
 	local name=$1 junit=$base/$2
@@ -134,7 +121,7 @@ suite() {
 	fi
 	passed=$((passed + $(results "$base/$name.xml" run)))
 	skipped=$((skipped + $(results "$base/$name.xml" notrun disabled)))
-	reasons "$base/$name.xml" >>"$base/skipped.txt"
+	python3 tests/system/lib/lib_skips.py "$base/$name.xml" >>"$base/skipped.txt"
 	bad=$(results "$base/$name.xml" fail)
 	[ "$bad" -gt 0 ] || return
 	echo "== $name: what failed, once more"

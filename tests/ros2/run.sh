@@ -4,9 +4,9 @@
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 export PYTHONDONTWRITEBYTECODE=1
-"$python" -c 'import pytest' 2>/dev/null || { echo "pytest is not here"; exit 77; }
+"$python" -c 'import pytest' 2>/dev/null || { echo "skipped: pytest is not here"; exit 77; }
 log=$(mktemp) || exit 1
-"$python" -m pytest -q -p no:cacheprovider "$1" >"$log" 2>&1
+"$python" -m pytest -q -rs -p no:cacheprovider "$1" >"$log" 2>&1
 status=$?
 cat "$log"
 [ "$status" -eq 0 ] && ! grep -q '[0-9] passed' "$log" && status=77

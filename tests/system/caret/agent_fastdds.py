@@ -19,7 +19,7 @@ WAIT, PREPARE, RECORD = 1, 2, 3
 
 def main():
     if not os.path.exists(CLIENT):
-        print('agent_fastdds.py: skipped, fastdds_client was not built: it needs libfastrtps-dev')
+        print('skipped: fastdds_client was not built: it needs libfastrtps-dev')
         sys.exit(77)
     alone(__file__)
     with Network(2) as network:

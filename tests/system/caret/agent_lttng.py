@@ -166,11 +166,11 @@ def consumers_of(home):
 def main():
     for program in 'lttng', 'lttng-sessiond', 'babeltrace2':
         if not shutil.which(program):
-            print(f'agent_lttng.py: skipped, {program} is missing')
+            print(f'skipped: {program} is missing')
             sys.exit(77)
     reason = private(__file__, lttng=True)
     if reason:
-        print(f'agent_lttng.py: skipped, {reason}')
+        print(f'skipped: {reason}')
         sys.exit(77)
     alone(__file__)
     with Network(2) as network:

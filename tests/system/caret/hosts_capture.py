@@ -221,7 +221,7 @@ def check_messages(capture, agent, desk, node, pid):
 def main():
     alone(__file__)
     if not shutil.which('tshark') or not shutil.which('dumpcap'):
-        print('hosts_capture.py: skipped, there is no tshark: packaging/install-packages.sh more-tests')
+        print('skipped: there is no tshark: packaging/install-packages.sh more-tests')
         sys.exit(77)
     with Network(2) as network:
         path = os.path.join(network.root, 'capture')

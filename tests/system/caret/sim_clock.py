@@ -153,7 +153,7 @@ def beside_a_command(trace, domain):
 
 def main():
     if not os.path.exists(PLAYER):
-        print("sim_clock.py: skipped, it needs CycloneDDS")
+        print("skipped: it needs CycloneDDS")
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="kymo-simclock-", dir="/dev/shm") as work:
         os.environ.update(KYMO_DIR=f"{work}/run", CYCLONEDDS_URI=URI)

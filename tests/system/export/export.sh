@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/libtest.sh"
 
 traces=$KYMO_SHARED/data/ros2-traces
-[ -d "$traces" ] || { echo "no traces beside the checkout"; exit 77; }
+[ -d "$traces" ] || { echo "skipped: no traces in ../shared"; exit 77; }
 cp -r "$traces/pair_lifecycle/ctf" "$scratch/robot"
 chmod -R u+w "$scratch/robot"
 cd "$scratch" || exit 1

@@ -20,6 +20,7 @@ import tempfile
 import xml.etree.ElementTree
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_skips import reasons
 from lib_test import BUILD, SOURCE, check
 
 PAGE = os.path.join(SOURCE, "docs", "comparison", "seeds.md")
@@ -65,15 +66,17 @@ def check_page():
 
 
 def run_tests(names, environment):
-    """Return: what became of each test: OK, skipped, or FAILED. What fails has a second try, as in test.sh."""
+    """Return: of each test what became of it: OK, skipped, or FAILED; and why it was skipped, also in part. What fails has a second
+    try, as in test.sh."""
     if not names:
         return {}
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         subprocess.run(["ctest", "--test-dir", BUILD, "-R", f"^({'|'.join(names)})$", "--repeat", "until-pass:2", "--output-on-failure",
-                        "--output-junit", file.name], env=environment, check=False)
+                        "--test-output-size-passed", "1000000", "--output-junit", file.name], env=environment, check=False)
         words = {"run": "OK", "notrun": "skipped", "disabled": "skipped"}
-        ended = {case.get("name"): words.get(case.get("status"), "FAILED") for case in xml.etree.ElementTree.parse(file.name).iter("testcase")}
-    return {name: ended.get(name, "FAILED") for name in names}
+        ended = {case.get("name"): (words.get(case.get("status"), "FAILED"), [why for _, why in reasons(case)])
+                 for case in xml.etree.ElementTree.parse(file.name).iter("testcase")}
+    return {name: ended.get(name, ("FAILED", ["ctest has no such test"])) for name in names}
 
 
 def environment_of(ros):
@@ -127,17 +130,30 @@ def run_rows(ros, wanted):
         for command in lines:
             lines[command] = place.run(*command)
         tests = run_tests(sorted({test for row in chosen for test in row.tests}), place.environment)
-    failed = 0
+    return print_rows(chosen, tests, lines)
+
+
+def print_rows(chosen, tests, lines):
+    """Each row with what it did, and what it did not do because something is not here. Return: the number of rows that failed."""
+    words = collections.Counter()
     for row in chosen:
-        ended = [tests[test] for test in row.tests] + ["FAILED" if lines[command] else "OK" for command in row.commands]
+        ended = [tests[test][0] for test in row.tests] + ["FAILED" if lines[command] else "OK" for command in row.commands]
         word = next((word for word in ("FAILED", "OK", "skipped") if word in ended), row.answer.split(":")[0])
-        failed += word == "FAILED"
+        words[word] += 1
         print(f"{row.name:4} {word:8} {row.requirement}")
-        for thing, result in [(test, tests[test]) for test in row.tests] + [(lines[command], "FAILED") for command in row.commands if lines[command]]:
-            if result != "OK":
-                print(f"       {result}: {thing}")
-    print(f"{len(chosen)} rows, {failed} failed")
-    return failed
+        for test in row.tests:
+            result, why = tests[test]
+            for reason in why or ([""] if result != "OK" else []):
+                print(f"       {result if result != 'OK' else 'skipped in part'}: {test}" + (f": {reason}" if reason else ""))
+        for command in row.commands:
+            if lines[command]:
+                print(f"       FAILED: {lines[command]}")
+    count = collections.Counter(result for result, _ in tests.values())
+    in_part = sum(result == "OK" and bool(why) for result, why in tests.values())
+    print(f"{len(chosen)} rows: " + ", ".join(f"{words[word]} {word}" for word in sorted(words)))
+    print(f"{len(tests)} tests: {count['OK']} passed, {in_part} of them skipped in part, {count['skipped']} skipped, {count['FAILED']} failed; "
+          f"{len(lines)} commands, {sum(map(bool, lines.values()))} failed")
+    return words["FAILED"]
 
 
 def main():

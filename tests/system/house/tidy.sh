@@ -74,6 +74,11 @@ long=$(wc -l <"$scratch/long")
 $(tail -20 "$scratch/long")"
 [ "$long" -ge "$((long_max - 200))" ] || fail "only $long lines over 100 columns: lower long_max in this test from $long_max"
 
+# Why a test was skipped is printed in a form that test.sh and make seeds find.
+found=$(grep -E '^tests/system/' "$scratch/code" | grep -v '/lib/' | xargs grep -lE '(exit|return)[ (]77' | xargs grep -LE 'skipped( in part)?: ')
+[ -z "$found" ] || fail "a test that exits with 77 and does not print 'skipped: REASON':"$'\n'"$found"
+search "a reason that is not 'skipped: REASON' or 'skipped in part: REASON'" '(print|echo)[ (]f?["'"'"'][^"'"'"']*[.](py|sh): skipped' "$scratch/code"
+
 # Under the thread sanitizer run the unit tests that say that they have threads.
 found=$(grep -E '^tests/unit/.*\.c$' "$scratch/c" | xargs grep -lE 'pthread_create|uv_thread_create' | xargs grep -L '^// needs: threads$')
 [ -z "$found" ] || fail "unit tests with threads that do not say so in their second line:"$'\n'"$found"

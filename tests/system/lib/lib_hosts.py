@@ -33,7 +33,7 @@ def alone(script):
     """Goes on in a namespace where hosts can be made; ends as skipped, with the reason, where that cannot be."""
     reason = private(script) if os.path.exists(CLIENT) else 'caret_client was not built: it needs CycloneDDS'
     if reason:
-        print(f'{os.path.basename(script)}: skipped, {reason}')
+        print(f'skipped: {reason}')
         sys.exit(77)
 
 

@@ -152,8 +152,10 @@ def once(what, found, lost=0):
 def main(script, *tests):
     for program in ('tests/numbers',):
         if not os.path.exists(os.path.join(BUILD, program)):
+            print(f'skipped: {program} is not built')
             sys.exit(77)
     if not shutil.which('babeltrace2'):
+        print('skipped: babeltrace2 is not installed')
         sys.exit(77)
     for test in tests:
         try:

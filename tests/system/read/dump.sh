@@ -4,7 +4,7 @@
 # kymo dump prints what babeltrace2 prints, line by line, on every trace at hand.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 
-command -v babeltrace2 >/dev/null || { echo "babeltrace2 is not installed"; exit 77; }
+command -v babeltrace2 >/dev/null || { echo "skipped: babeltrace2 is not installed"; exit 77; }
 data=$KYMO_SHARED/data
 fixture=$KYMO_SOURCE/tests/fixtures/lifecycle
 

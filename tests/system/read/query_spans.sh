@@ -8,7 +8,7 @@ export KYMO_DIR
 trap 'rm -rf "$scratch" "$KYMO_DIR"' EXIT
 cd "$scratch" || exit 1
 run 0 "$kymo" record --quiet -o trace -- "$KYMO_BUILD/tests/user_events"
-babeltrace2 trace >text 2>/dev/null || { echo "no babeltrace2 here"; exit 77; }
+babeltrace2 trace >text 2>/dev/null || { echo "skipped: no babeltrace2 here"; exit 77; }
 
 one() {	# SQL: its only value
 	"$kymo" query -q trace --format csv "$1" | tail -n +2

@@ -70,7 +70,7 @@ def main():
             assert run(KYMO, "record", "--block", wrong, "--", "true", status=2)
         assert "requires a command" in run(KYMO, "record", "--block", "5ms", status=2).stderr
         if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True, check=False).returncode:
-            print("block.py: skipped in part: no real-time priority here")
+            print("skipped in part: no real-time priority here")
             return
         urgent = record(work, "urgent", "--block", "1s", before=("chrt", "-r", "1"))
         assert urgent["dropped"] and not urgent["waits"], urgent

@@ -90,6 +90,7 @@ def drift(place):
 
 
 if not os.path.exists(PRELOAD):
+    print("skipped: the preload library is not built")
     sys.exit(77)
 # A sanitizer asks for the time before anything else may run.
 with open(lib.KYMO, 'rb') as program:

@@ -21,7 +21,7 @@ trap end EXIT
 user=
 [ "$(id -u)" = 0 ] || user=--map-root-user
 if ! unshare $user --pid --fork --kill-child --mount-proc true 2>/dev/null; then
-	echo "no pid namespaces here"
+	echo "skipped: no pid namespaces here"
 	exit 77
 fi
 apart() {	# COMMAND...: in a pid namespace of its own, which ends with us

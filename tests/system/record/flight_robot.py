@@ -191,6 +191,7 @@ def by_itself(directory):
 
 
 if not os.access(ROBOT, os.X_OK):
+    print("skipped: examples/robot is not built")
     sys.exit(77)
 
 

@@ -212,7 +212,7 @@ def from_now(relay_class):
 def main():
     why = missing() or private(__file__, network=False, lttng=True)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with sessiond():
         the_list()

@@ -217,7 +217,7 @@ def tables(scratch):
 
 def main():
     if not shutil.which('babeltrace2') or not os.path.isdir(CAPTURES):
-        print('babeltrace2 or the captures are missing')
+        print('skipped: babeltrace2 or the captures are missing')
         return 77
     scratch = tempfile.mkdtemp(prefix='kymo-live-dir-')
     try:

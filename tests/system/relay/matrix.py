@@ -196,7 +196,7 @@ def files(output, session):
 def main():
     why = missing() or private(__file__, network=False, lttng=True)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with sessiond(), KYMO_RELAY() as ours, LTTNG_RELAYD() as theirs:
         for number, (always, what, sends, kind, viewers, buffers, circumstances) in enumerate(RUNS):

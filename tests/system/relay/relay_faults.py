@@ -180,7 +180,7 @@ def only_trace(output):
 def main():
     why = missing() or private(__file__, lttng=True)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with Cable() as cable:
         slow_and_vanished_viewers(cable)

@@ -79,7 +79,7 @@ def a_session_that_is_not_live():
 def main():
     why = missing() or private(__file__, network=False, lttng=True)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with sessiond():
         viewers_at_all_times('--buffers-uid')

@@ -77,7 +77,7 @@ def one(ours, theirs, buffers):
 def main():
     why = missing() or private(__file__, network=False, lttng=True)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with sessiond(), Relay() as ours, LttngRelayd() as theirs:
         for buffers in ('uid', 'pid'):

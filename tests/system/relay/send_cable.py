@@ -74,7 +74,7 @@ def scenes(cable):
 def main():
     why = private(__file__)
     if why:
-        print(why)
+        print(f'skipped: {why}')
         return 77
     with Cable() as cable:
         lib.main('send_cable.py', *scenes(cable))
