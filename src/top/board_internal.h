@@ -125,7 +125,7 @@ struct row *board_executor(struct row *worker);
 /* Threads that share callbacks, as far as the view knows now, become one executor. */
 void board_join_executors(struct board *board);
 
-/* board_spans.c */
+/* board_spans.c: the caller attaches the spans when everything listens. */
 int board_listen_spans(struct board *board, struct kymo_err *err);
 
 /* Whether rows of @process are shown. */

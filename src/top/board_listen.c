@@ -323,7 +323,10 @@ int board_listen(struct board *board, struct kymo_err *err)
 		return err_no_memory(err);
 	if (board_listen_spans(board, err) < 0 || board_listen_summary(board, err) < 0)
 		return -1;
-	return board->options.whole ? chains_create(&board->chains, board->model, &chains, err) : 0;
+	if (board->options.whole && chains_create(&board->chains, board->model, &chains, err))
+		return -1;
+	/* Last: the reader is bound to what all of them listen to. */
+	return spans_attach(board->spans, board->reader, err);
 }
 
 /* Objects of the next model have other numbers; a message's number says nothing any more. */

@@ -20,7 +20,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_relay import Relay
-from lib_test import BUILD, KYMO, accounts, check, in_directory, private, query, record_robot, robot, run, sanitizer, until
+from lib_test import BUILD, KYMO, TESTS, accounts, check, in_directory, private, query, record, record_robot, robot, run, sanitizer, until
 
 try:
     import pyte
@@ -250,6 +250,25 @@ def whole(trace):
         check(sum(line.count(",") for line in lines) > 3, "CSV of", page, lines)
 
 
+def service_calls(directory, is_whole):
+    """Calls of services, whose events only some of the board's analyses ask for: in a trace, and of a program that runs."""
+    env, program = private(directory), os.path.join(TESTS, "service_calls")
+    os.makedirs(env["KYMO_DIR"], mode=0o700)
+    if is_whole:
+        trace = os.path.join(directory, "trace")
+        record(trace, "--", program, "100", env=env)
+        result = once(trace)
+        check([row["count"] for row in result["callbacks"] if (row["callback"], row["source"]) == ("/adder", "/add")] == [80], "a trace with calls has", result["callbacks"])
+        calls = [row["chain"] for row in result["chains"] if row["chain"].startswith("/add -> ")]
+        check(calls, "a trace with calls has the chains", result["chains"])
+    with subprocess.Popen([KYMO, "run", "--", program, "1000000000"], env=env, stdout=subprocess.DEVNULL) as caller:
+        look = lambda: once("--interval", "500ms", env=env, status=(0, 6))
+        try:
+            until("calls", lambda: any(row["chain"].startswith("/add -> ") and row["count"] for row in look().get("chains", [])))
+        finally:
+            caller.terminate()
+
+
 def relayed(directory):
     """A session of a relay, from now on."""
     os.mkdir(os.path.join(directory, "relayed"))
@@ -394,6 +413,7 @@ def test(directory):
         refused(directory, trace)
     relayed(directory)
     in_directory(counted_spans)
+    in_directory(lambda other: service_calls(other, not has_threads_only))
     with running(env, *robot(120)):
         alone(env)
         counted(env)
