@@ -210,12 +210,14 @@ static void find_hearers(struct model *model)
 
 int model_listen(struct model *model, const struct model_listener *listener, void *context)
 {
-	if (model->listeners == MODEL_LISTENERS_MAX)
+	const unsigned wants = wants_of(listener);
+
+	if (model->listeners == MODEL_LISTENERS_MAX || model_bind_is_late(model, wants))
 		return -1;
 	model->listener[model->listeners] = listener;
 	model->listener_context[model->listeners++] = context;
 	find_hearers(model);
-	model->wants |= wants_of(listener);
+	model->wants |= wants;
 	model_bind_update(model);
 	return 0;
 }

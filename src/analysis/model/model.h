@@ -51,8 +51,8 @@ void model_destroy(struct model *model);
  * model_listen() - add a listener; @listener must stay valid; up to MODEL_LISTENERS_MAX
  *
  * Call it before model_bind() and model_attach(): the model binds only events that a listener
- * needs.
- * Return: 0, or -1.
+ * needs, and an event that was not bound has no values.
+ * Return: 0, or -1: too many listeners, or too late for the events that @listener needs.
  */
 int model_listen(struct model *model, const struct model_listener *listener, void *context);
 #define MODEL_LISTENERS_MAX 24

@@ -52,6 +52,16 @@ static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_action_feedback_taken] = WANT_GOALS,
 };
 
+bool model_bind_is_late(const struct model *model, unsigned wants)
+{
+	if (!model->reader || model->bind_all)
+		return false;
+	for (unsigned point = 0; point < KYMO_POINTS_TABLE; point++)
+		if (for_whom[point] & wants && !(for_whom[point] & model->wants))
+			return true;
+	return false;
+}
+
 static bool has(const struct model *model, const char *event)
 {
 	unsigned i;

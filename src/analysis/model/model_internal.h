@@ -390,6 +390,8 @@ const struct model_callback_group *model_member_of(const struct model *model,
 /* model_bind.c */
 int model_bind_build(struct model *model);
 void model_bind_update(struct model *model);
+/* Whether a listener that wants enum want @wants needs events that the reader was not bound to. */
+bool model_bind_is_late(const struct model *model, unsigned wants);
 
 /* model_runs.c */
 void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
