@@ -65,12 +65,28 @@ struct loop_name {
 };
 
 /** KYMO_LOOP() - the name of a loop. @category, @name: string literals. Context: emits nothing. */
-#define KYMO_LOOP(category, loop_name_)                                   \
-	([]() noexcept {                                                  \
-		::kymo_loop kymo__named;                                  \
-		KYMO_LOOP_INIT(&kymo__named, category, loop_name_, 1, 0); \
-		return ::kymo::loop_name{ loop_name_, kymo__named.site }; \
-	}())
+#ifdef KYMO_COMPILE_OUT
+#define KYMO_LOOP(category, name) (::kymo::loop_name{ name, {} })
+#else
+namespace detail __attribute__((visibility("hidden")))
+{
+/* A lambda cannot name a variable around it: what is no literal is an error before the lambda. */
+template <class Category, class Name, class Make> auto named(Make make) noexcept
+{
+	static_assert(is_literal<Category>(false) && is_literal<Name>(false), KYMO__NO_LITERAL);
+	return make();
+}
+} /* namespace detail */
+
+#define KYMO_LOOP(category, loop_name_)                                                     \
+	::kymo::detail::named<decltype((category)), decltype((loop_name_))>([]() noexcept { \
+		static constexpr auto &kymo__of = category;                                 \
+		static constexpr auto &kymo__text = loop_name_;                             \
+		::kymo_loop kymo__named;                                                    \
+		KYMO_LOOP_INIT(&kymo__named, kymo__of, kymo__text, 1, 0);                   \
+		return ::kymo::loop_name{ kymo__text, kymo__named.site };                   \
+	})
+#endif
 
 /* A kymo_loop whose last cycle ends with its scope. Not for several threads at a time. */
 class loop
@@ -317,22 +333,25 @@ struct mutex_name {
 #ifdef KYMO_COMPILE_OUT
 #define KYMO_MUTEX(category, name) (::kymo::mutex_name{})
 #else
-#define KYMO__MUTEX_SITE(member, shape, category, name)             \
-	do {                                                        \
-		KYMO__PLACE(kymo__place, shape, category, name, ~); \
-		KYMO__SITE(kymo__site, kymo__place, ~);             \
-		kymo__named.member = kymo__site::get();             \
+#define KYMO__MUTEX_SITE(member, shape, category, name, after)                 \
+	do {                                                                   \
+		KYMO__JOIN(kymo__name, name, after);                           \
+		KYMO__PLACE(kymo__place, shape, category, kymo__name::made.text, ~); \
+		KYMO__SITE(kymo__site, kymo__place, ~);                        \
+		kymo__named.member = kymo__site::get();                        \
 	} while (0)
-#define KYMO_MUTEX(category, name)                                           \
-	([]() noexcept {                                                     \
-		KYMO__CHECK(category, name, ~);                              \
-		::kymo::mutex_name kymo__named{};                            \
-		KYMO__MUTEX_SITE(wait_begin, begin, category, name "_wait"); \
-		KYMO__MUTEX_SITE(wait_end, end, category, name "_wait");     \
-		KYMO__MUTEX_SITE(hold_begin, begin, category, name "_hold"); \
-		KYMO__MUTEX_SITE(hold_end, end, category, name "_hold");     \
-		return kymo__named;                                          \
-	}())
+#define KYMO_MUTEX(category, name)                                                    \
+	::kymo::detail::named<decltype((category)), decltype((name))>([]() noexcept { \
+		static constexpr auto &kymo__of = category;                           \
+		static constexpr auto &kymo__text = name;                             \
+		KYMO__CHECK_NAMES(kymo__of, kymo__text, "_wait");                     \
+		::kymo::mutex_name kymo__named{};                                     \
+		KYMO__MUTEX_SITE(wait_begin, begin, kymo__of, kymo__text, "_wait");   \
+		KYMO__MUTEX_SITE(wait_end, end, kymo__of, kymo__text, "_wait");       \
+		KYMO__MUTEX_SITE(hold_begin, begin, kymo__of, kymo__text, "_hold");   \
+		KYMO__MUTEX_SITE(hold_end, end, kymo__of, kymo__text, "_hold");       \
+		return kymo__named;                                                   \
+	})
 #endif
 
 /*

@@ -284,6 +284,14 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 #define KYMO__NO_LITERAL                                                               \
 	"category and name are string literals; for names known only at run time use " \
 	"kymo_begin_named() and the like"
+#define KYMO__NO_FIELD_NAME \
+	"the name of a field is a string literal: KYMO_SPAN(\"control\", \"plan\", (\"step\", 3))"
+#define KYMO__NO_VALUE \
+	"the value of a field is a number, an enumeration, a bool, a pointer or a char *"
+#define KYMO__TOO_FEW \
+	"an event has a category and a name: KYMO_SPAN(\"control\", \"plan\", (\"step\", 3))"
+#define KYMO__NO_COUNT \
+	"a counter has a category, a name and a value: KYMO_COUNTER(\"control\", \"queue\", 3)"
 #define KYMO__NO_ROOM "category and name have at most KYMO_TEXT_MAX (255) bytes"
 #define KYMO__TOO_MANY                                                                             \
 	"an event has at most KYMO_EVENT_FIELDS_MAX (8) fields; the value of a counter is one of " \
@@ -291,8 +299,14 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 #define KYMO__NO_NUMBER \
 	"the value of a counter is a number; for text use KYMO_INSTANT() with a field"
 
-/* The category of KYMO_FUNCTION(). */
-#define KYMO__CATEGORY(category) __builtin_choose_expr(sizeof("" category) > 1, "" category, "function")
+/* 1 for at least two, or three, of up to 23 arguments, and else 0. */
+#define KYMO__24TH(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, n, ...) n
+#define KYMO__HAS_TWO(...)                                                                        \
+	KYMO__24TH(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, \
+		   0, ~)
+#define KYMO__HAS_THREE(...)                                                                      \
+	KYMO__24TH(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, \
+		   0, ~)
 
 /* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX, and nothing for KYMO__MANY. */
 enum { KYMO__MANY = KYMO_EVENT_FIELDS_MAX + 1 };
@@ -348,17 +362,6 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 		 unsigned long: u64, long long: i64, unsigned long long: u64, float: f64,	\
 		 double: f64, char *: text, const char *: text, default: pointer)
 
-#define KYMO__KIND(name, value)									\
-	{ KYMO__BY_TYPE(value, KYMO__U8, KYMO__U16, KYMO__U32, KYMO__U64, KYMO__I8, KYMO__I16,	\
-			KYMO__I32, KYMO__I64, KYMO__BOOL, KYMO__F64, KYMO__TEXT, KYMO__PTR), name },
-#define KYMO__STORE(name, value)								\
-	kymo__at = KYMO__BY_TYPE(value, kymo__put_uint8_t, kymo__put_uint16_t, kymo__put_uint32_t,	\
-				 kymo__put_uint64_t, kymo__put_int8_t, kymo__put_int16_t,	\
-				 kymo__put_int32_t, kymo__put_int64_t, kymo__put_bool,		\
-				 kymo__put_double, kymo__put_text, kymo__put_pointer)(kymo__at, value);
-#define KYMO__ROOM(name, value)									\
-	+ KYMO__BY_TYPE(value, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, KYMO_TEXT_MAX + 1, 8)
-
 /* Whether the compiler knows the bytes: a literal, __func__, or a constant array of char. */
 #define KYMO__IS_LITERAL(text)                                                        \
 	((__builtin_types_compatible_p(__typeof__(text), char[sizeof(text)]) &&       \
@@ -367,6 +370,27 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 	  _Generic((text), const char * : 1, default : 0)))
 #define KYMO__LITERAL(text) __builtin_choose_expr(KYMO__IS_LITERAL(text), text, "")
 
+/* The compiler's classes 1, 3, 4 and 5 are integers, enumerations, bools and pointers. */
+#define KYMO__IS_VALUE(value)                              \
+	((0x3a >> __builtin_classify_type((value)) & 1) || \
+	 _Generic((value), float : 1, double : 1, default : 0))
+#define KYMO__FIELD(value) __builtin_choose_expr(KYMO__IS_VALUE(value), value, 0)
+
+#define KYMO__KIND(name, value)                                                                \
+	{ KYMO__BY_TYPE(value, KYMO__U8, KYMO__U16, KYMO__U32, KYMO__U64, KYMO__I8, KYMO__I16, \
+			KYMO__I32, KYMO__I64, KYMO__BOOL, KYMO__F64, KYMO__TEXT, KYMO__PTR),   \
+	  KYMO__LITERAL(name) },
+#define KYMO__STORE(name, value)                                                                   \
+	kymo__at = KYMO__BY_TYPE(value, kymo__put_uint8_t, kymo__put_uint16_t, kymo__put_uint32_t, \
+				 kymo__put_uint64_t, kymo__put_int8_t, kymo__put_int16_t,          \
+				 kymo__put_int32_t, kymo__put_int64_t, kymo__put_bool,             \
+				 kymo__put_double, kymo__put_text,                                 \
+				 kymo__put_pointer)(kymo__at, KYMO__FIELD(value));
+#define KYMO__ROOM(name, value) \
+	+KYMO__BY_TYPE(value, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, KYMO_TEXT_MAX + 1, 8)
+#define KYMO__AND_NAME(name, value) &&KYMO__IS_LITERAL(name)
+#define KYMO__AND_VALUE(name, value) &&KYMO__IS_VALUE(value)
+
 /* What the assertions of one place check; a span has two sites, and one such place. */
 #define KYMO__CHECK(category, name, ...)                                                           \
 	_Static_assert(KYMO__IS_LITERAL(category) && KYMO__IS_LITERAL(name), KYMO__NO_LITERAL);    \
@@ -374,7 +398,9 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 		       KYMO__NO_ROOM);                                                             \
 	_Static_assert(KYMO__COUNT(__VA_ARGS__) <= KYMO_EVENT_FIELDS_MAX, KYMO__TOO_MANY);         \
 	_Static_assert(1 KYMO__CAT(KYMO__AND_, KYMO__COUNT(__VA_ARGS__))(__VA_ARGS__),             \
-		       KYMO__NO_PAIR)
+		       KYMO__NO_PAIR);                                                             \
+	_Static_assert(1 KYMO__EACH(KYMO__AND_NAME, __VA_ARGS__), KYMO__NO_FIELD_NAME);            \
+	_Static_assert(1 KYMO__EACH(KYMO__AND_VALUE, __VA_ARGS__), KYMO__NO_VALUE)
 
 #define KYMO__SITE(site, site_shape, site_category, site_name, ...)                          \
 	static const struct kymo_site_field site##_fields[] = { KYMO__EACH(                  \
@@ -428,17 +454,25 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 
 #ifndef KYMO_COMPILE_OUT
 
-#define KYMO_BEGIN(category, name, ...) ((void)KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__))
-#define KYMO_END(category, name, ...) ((void)KYMO__EMIT(KYMO__END, category, name __VA_OPT__(,) __VA_ARGS__))
-#define KYMO_INSTANT(category, name, ...) ((void)KYMO__EMIT(KYMO__INSTANT, category, name __VA_OPT__(,) __VA_ARGS__))
-#define KYMO_COUNTER(category, name, value, ...)                                         \
+#define KYMO__FEW(message) ({ _Static_assert(0, message); })
+#define KYMO__EMIT_0(...) KYMO__FEW(KYMO__TOO_FEW)
+#define KYMO__EMIT_1(shape, ...) KYMO__EMIT(shape, __VA_ARGS__)
+#define KYMO__EVENT(shape, ...) \
+	((void)KYMO__CAT(KYMO__EMIT_, KYMO__HAS_TWO(__VA_ARGS__))(shape, __VA_ARGS__))
+#define KYMO_BEGIN(...) KYMO__EVENT(KYMO__BEGIN, __VA_ARGS__)
+#define KYMO_END(...) KYMO__EVENT(KYMO__END, __VA_ARGS__)
+#define KYMO_INSTANT(...) KYMO__EVENT(KYMO__INSTANT, __VA_ARGS__)
+#define KYMO_TRACEPOINT(...) KYMO__EVENT(KYMO__POINT, __VA_ARGS__)
+
+#define KYMO__COUNT_0(...) KYMO__FEW(KYMO__NO_COUNT)
+#define KYMO__COUNT_1(category, name, value, ...)                                        \
 	({                                                                               \
 		_Static_assert(KYMO__BY_TYPE(value, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0), \
 			       KYMO__NO_NUMBER);                                         \
 		(void)KYMO__EMIT(KYMO__COUNTER, category, name,                          \
 				 ("value", value)__VA_OPT__(, ) __VA_ARGS__);            \
 	})
-#define KYMO_TRACEPOINT(provider, name, ...) ((void)KYMO__EMIT(KYMO__POINT, provider, name __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_COUNTER(...) KYMO__CAT(KYMO__COUNT_, KYMO__HAS_THREE(__VA_ARGS__))(__VA_ARGS__)
 
 #define KYMO__SPAN(guard, site, category, name, ...)						\
 	KYMO__SITE(site, KYMO__END, category, name);						\
@@ -446,10 +480,16 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 		KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__) ? &site : NULL \
 	}
 #define KYMO__SPAN_AT(at, ...) KYMO__SPAN(KYMO__CAT(kymo__span_, at), KYMO__CAT(kymo__end_, at), __VA_ARGS__)
+#define KYMO__SPAN_0(...) _Static_assert(0, KYMO__TOO_FEW)
+#define KYMO__SPAN_1(...) KYMO__SPAN_AT(__COUNTER__, __VA_ARGS__)
 /* The counter, not the line: a macro of yours may have two spans. */
-#define KYMO_SPAN(category, name, ...)								\
-	KYMO__SPAN_AT(__COUNTER__, category, name __VA_OPT__(,) __VA_ARGS__)
-#define KYMO_FUNCTION(category, ...) KYMO_SPAN(KYMO__CATEGORY(category), __func__ __VA_OPT__(,) __VA_ARGS__)
+#define KYMO_SPAN(...) KYMO__CAT(KYMO__SPAN_, KYMO__HAS_TWO(__VA_ARGS__))(__VA_ARGS__)
+#define KYMO__IS_ANY(...) KYMO__SECOND(__VA_OPT__(~, 1, ) ~, 0, ~)
+#define KYMO__CATEGORY_0() "function"
+#define KYMO__CATEGORY_1(category) category
+#define KYMO__CATEGORY(...) KYMO__CAT(KYMO__CATEGORY_, KYMO__IS_ANY(__VA_ARGS__))(__VA_ARGS__)
+#define KYMO_FUNCTION(category, ...) \
+	KYMO__SPAN_1(KYMO__CATEGORY(category), __func__ __VA_OPT__(, ) __VA_ARGS__)
 
 #ifndef KYMO_REGISTER_LATE	/* for libkymo itself: its own sites wait for their first event */
 /* Registers the sites of the program or library that this file is part of. */

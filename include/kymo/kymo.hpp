@@ -47,6 +47,7 @@
 #pragma GCC system_header	/* no warnings about these macros, whatever -W options you use */
 
 #include <type_traits>
+#include <utility>
 
 #include "kymo.h"
 #include "thread.h"
@@ -170,7 +171,7 @@ struct place {
 	uint8_t shape;
 	uint32_t line;
 	const char *category, *name, *file, *function;
-	const char *field[KYMO_EVENT_FIELDS_MAX + 1];
+	const char *const *field; /* their names */
 };
 
 /*
@@ -199,13 +200,41 @@ constexpr const char *literal(const T &) noexcept
 	return "";
 }
 
-constexpr bool fits(const char *text) noexcept
+constexpr size_t length_of(const char *text) noexcept
 {
-	unsigned length = 0;
+	size_t length = 0;
 
-	while (length <= KYMO_TEXT_MAX && text[length])
+	while (text[length])
 		length++;
-	return length <= KYMO_TEXT_MAX;
+	return length;
+}
+
+/* Names that are made of two literals. */
+template <size_t Length> struct joined {
+	const char text[Length + 1];
+};
+
+template <size_t... I, size_t... J>
+constexpr joined<sizeof...(I) + sizeof...(J)> join(
+	const char *a, std::index_sequence<I...>, const char *b, std::index_sequence<J...>) noexcept
+{
+	return { { a[I]..., b[J]..., 0 } };
+}
+
+/* Here, and not in a function: an inline function of a library would keep it from being unloaded. */
+template <class Made> struct kept {
+	static constexpr auto made = Made::make();
+};
+
+/* What KYMO_FUNCTION() names its category: what it was given, if it was given something. */
+inline constexpr char function_category[] = "function";
+template <class T> constexpr T &&category_of(T &&category) noexcept
+{
+	return static_cast<T &&>(category);
+}
+constexpr const char(&category_of() noexcept)[sizeof(function_category)]
+{
+	return function_category;
 }
 
 struct field_table {
@@ -340,42 +369,62 @@ private:
 #define KYMO__ARE_PAIRS_8(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_7(__VA_ARGS__)
 #define KYMO__ARE_PAIRS(...) KYMO__CAT(KYMO__ARE_PAIRS_, KYMO__PAIRS(__VA_ARGS__))(__VA_ARGS__)
 
-#define KYMO__NAME(name, value) name,
+#define KYMO__NAME(name, value) KYMO__LITERAL(name),
+#define KYMO__AND_NAME(name, value) &&KYMO__IS_LITERAL(name)
 #define KYMO__VALUE(name, value) , ::kymo::detail::field(value)
 
 #define KYMO__IS_LITERAL(text)                        \
 	::kymo::detail::is_literal<decltype((text))>( \
 		__builtin_constant_p(::kymo::detail::literal(text) != nullptr))
-#define KYMO__LITERAL(text) KYMO__IS_LITERAL(text) ? ::kymo::detail::literal(text) : ""
+#define KYMO__LITERAL(text) (KYMO__IS_LITERAL(text) ? ::kymo::detail::literal(text) : "")
+#define KYMO__LENGTH(text) ::kymo::detail::length_of(KYMO__LITERAL(text))
+/* @name and @after as one constant text, name::made.text. */
+#define KYMO__JOIN(name, text, after)                                                         \
+	static constexpr const char *name##_of = KYMO__LITERAL(text);                         \
+	struct name##_type {                                                                  \
+		static constexpr auto make() noexcept                                         \
+		{                                                                             \
+			return ::kymo::detail::join(                                          \
+				name##_of,                                                    \
+				std::make_index_sequence<::kymo::detail::length_of(name##_of)>(), \
+				after, std::make_index_sequence<sizeof(after) - 1>());        \
+		}                                                                             \
+	};                                                                                    \
+	using name = ::kymo::detail::kept<name##_type>
 
 /* What the assertions of one place check; a span has two sites, and one such place. */
-#define KYMO__CHECK(category, name, ...)                                                       \
+#define KYMO__CHECK_NAMES(category, name, after)                                               \
 	static_assert(KYMO__IS_LITERAL(category) && KYMO__IS_LITERAL(name), KYMO__NO_LITERAL); \
-	static_assert(::kymo::detail::fits(KYMO__LITERAL(category)) &&                         \
-			      ::kymo::detail::fits(KYMO__LITERAL(name)),                       \
-		      KYMO__NO_ROOM);                                                          \
-	static_assert(KYMO__PAIRS(__VA_ARGS__) <= KYMO_EVENT_FIELDS_MAX, KYMO__TOO_MANY);      \
-	static_assert(KYMO__ARE_PAIRS(__VA_ARGS__), KYMO__NO_PAIR)
+	static_assert(KYMO__LENGTH(category) <= KYMO_TEXT_MAX &&                               \
+			      KYMO__LENGTH(name) + sizeof(after) - 1 <= KYMO_TEXT_MAX,         \
+		      KYMO__NO_ROOM)
+#define KYMO__CHECK(category, name, ...)                                                  \
+	KYMO__CHECK_NAMES(category, name, "");                                            \
+	static_assert(KYMO__PAIRS(__VA_ARGS__) <= KYMO_EVENT_FIELDS_MAX, KYMO__TOO_MANY); \
+	static_assert(KYMO__ARE_PAIRS(__VA_ARGS__), KYMO__NO_PAIR);                       \
+	static_assert(true KYMO__ALL(KYMO__AND_NAME, __VA_ARGS__), KYMO__NO_FIELD_NAME)
 
 /*
  * The local type of one place. What may name the function that the macro is in is evaluated here; in
  * the type it would name place().
  */
-#define KYMO__PLACE(type, site_shape, site_category, site_name, ...)                 \
-	static constexpr const char *type##_function = __func__;                     \
-	static constexpr const char *type##_category = KYMO__LITERAL(site_category); \
-	static constexpr const char *type##_name = KYMO__LITERAL(site_name);         \
-	struct type {                                                                \
-		static constexpr ::kymo::detail::place place() noexcept              \
-		{                                                                    \
-			return { ::kymo::detail::site_shape,                         \
-				 __LINE__,                                           \
-				 type##_category,                                    \
-				 type##_name,                                        \
-				 __FILE__,                                           \
-				 type##_function,                                    \
-				 { KYMO__ALL(KYMO__NAME, __VA_ARGS__) nullptr } };   \
-		}                                                                    \
+#define KYMO__PLACE(type, site_shape, site_category, site_name, ...)                            \
+	static constexpr const char *type##_function = __func__;                                \
+	static constexpr const char *type##_category = KYMO__LITERAL(site_category);            \
+	static constexpr const char *type##_name = KYMO__LITERAL(site_name);                    \
+	static constexpr const char *const type##_field[] = { KYMO__ALL(KYMO__NAME,             \
+									__VA_ARGS__) nullptr }; \
+	struct type {                                                                           \
+		static constexpr ::kymo::detail::place place() noexcept                         \
+		{                                                                               \
+			return { ::kymo::detail::site_shape,                                    \
+				 __LINE__,                                                      \
+				 type##_category,                                               \
+				 type##_name,                                                   \
+				 __FILE__,                                                      \
+				 type##_function,                                               \
+				 type##_field };                                                \
+		}                                                                               \
 	}
 /*
  * The description of a place, with the types of its values. The values are not evaluated. decltype()
@@ -395,13 +444,25 @@ private:
 			(void)kymo__site::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)); \
 	} while (0)
 
-#define KYMO_BEGIN(...) KYMO__EMIT(begin, __VA_ARGS__, ~)
-#define KYMO_END(...) KYMO__EMIT(end, __VA_ARGS__, ~)
-#define KYMO_INSTANT(...) KYMO__EMIT(instant, __VA_ARGS__, ~)
-#define KYMO_TRACEPOINT(...) KYMO__EMIT(point, __VA_ARGS__, ~)
-#define KYMO__COUNTER(category, name, value, ...)						\
+#define KYMO__EVENT_0(shape, ...)                    \
+	do {                                         \
+		static_assert(false, KYMO__TOO_FEW); \
+	} while (0)
+#define KYMO__EVENT_1(shape, ...) KYMO__EMIT(shape, __VA_ARGS__, ~)
+#define KYMO__EVENT(shape, ...) \
+	KYMO__CAT(KYMO__EVENT_, KYMO__HAS_TWO(__VA_ARGS__))(shape, __VA_ARGS__)
+#define KYMO_BEGIN(...) KYMO__EVENT(begin, __VA_ARGS__)
+#define KYMO_END(...) KYMO__EVENT(end, __VA_ARGS__)
+#define KYMO_INSTANT(...) KYMO__EVENT(instant, __VA_ARGS__)
+#define KYMO_TRACEPOINT(...) KYMO__EVENT(point, __VA_ARGS__)
+#define KYMO__COUNTER(category, name, value, ...) \
 	KYMO__EMIT(counter, category, name, ("value", value), __VA_ARGS__)
-#define KYMO_COUNTER(...) KYMO__COUNTER(__VA_ARGS__, ~)
+#define KYMO__COUNTER_0(...)                          \
+	do {                                          \
+		static_assert(false, KYMO__NO_COUNT); \
+	} while (0)
+#define KYMO__COUNTER_1(...) KYMO__COUNTER(__VA_ARGS__, ~)
+#define KYMO_COUNTER(...) KYMO__CAT(KYMO__COUNTER_, KYMO__HAS_THREE(__VA_ARGS__))(__VA_ARGS__)
 
 /*
  * Only the variable is named by the counter. The types of the place are local to a block, and have
@@ -420,10 +481,11 @@ private:
 			: nullptr;                                                            \
 	}))
 #define KYMO__SPAN_AT(at, ...) KYMO__SPAN(at, __VA_ARGS__)
-#define KYMO_SPAN(...) KYMO__SPAN_AT(__COUNTER__, __VA_ARGS__, ~)
-#define KYMO__FUNCTION(category, ...)                                                            \
-	KYMO__SPAN_AT(__COUNTER__, sizeof("" category) > 1 ? "" category : "function", __func__, \
-		      __VA_ARGS__)
+#define KYMO__SPAN_0(...) static_assert(false, KYMO__TOO_FEW)
+#define KYMO__SPAN_1(...) KYMO__SPAN_AT(__COUNTER__, __VA_ARGS__, ~)
+#define KYMO_SPAN(...) KYMO__CAT(KYMO__SPAN_, KYMO__HAS_TWO(__VA_ARGS__))(__VA_ARGS__)
+#define KYMO__FUNCTION(category, ...) \
+	KYMO__SPAN_AT(__COUNTER__, ::kymo::detail::category_of(category), __func__, __VA_ARGS__)
 #define KYMO_FUNCTION(...) KYMO__FUNCTION(__VA_ARGS__, ~)
 
 #else /* KYMO_COMPILE_OUT */

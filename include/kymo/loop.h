@@ -185,59 +185,90 @@ static inline void kymo_loop_wait(struct kymo_loop *loop)
  *
  * Context: wait-free; emits nothing.
  */
+#define KYMO__NO_LOOP                                                               \
+	"a loop has a pointer, a category, a name, a period and a deadline in ns: " \
+	"KYMO_LOOP_INIT(&loop, \"control\", \"loop\", 1000000, 0)"
+/* 1 for five of up to eight arguments, and else 0. */
+#define KYMO__9TH(a, b, c, d, e, f, g, h, n, ...) n
+#define KYMO__IS_FIVE(...) KYMO__9TH(__VA_ARGS__, 0, 0, 0, 1, 0, 0, 0, 0, ~)
+#ifdef __cplusplus
+#define KYMO__LOOP_0(...) static_assert(false, KYMO__NO_LOOP)
+#else
+#define KYMO__LOOP_0(...) _Static_assert(0, KYMO__NO_LOOP)
+#endif
+#define KYMO_LOOP_INIT(...) KYMO__CAT(KYMO__LOOP_, KYMO__IS_FIVE(__VA_ARGS__))(__VA_ARGS__)
 #ifdef KYMO_COMPILE_OUT
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
+#define KYMO__LOOP_1(loop, category, name, period_ns, deadline_ns) \
 	kymo__loop_init(loop, period_ns, deadline_ns)
 #elif defined(__cplusplus)
-#define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
-	do {											\
-		KYMO__PLACE(kymo__place, shape, category, name, __VA_ARGS__);			\
-		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);				\
-		kymo__loop->site.member = kymo__site::get();					\
+#define KYMO__LOOP_SITE(member, shape, category, name, after, ...)                             \
+	do {                                                                                   \
+		KYMO__JOIN(kymo__name, name, after);                                           \
+		KYMO__PLACE(kymo__place, shape, category, kymo__name::made.text, __VA_ARGS__); \
+		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);                              \
+		kymo__loop->site.member = kymo__site::get();                                   \
 	} while (0)
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)                  \
-	do {                                                                          \
-		KYMO__CHECK(category, name, ~);                                       \
-		KYMO__CHECK(category, name "_latency_ns", ~);                         \
-		::kymo_loop *const kymo__loop = (loop);                               \
-                                                                                      \
-		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                  \
-		KYMO__LOOP_SITE(begin, begin, category, name, ("cycle", uint64_t()),  \
-				("latency_ns", uint64_t()), ~);                       \
-		KYMO__LOOP_SITE(end, end, category, name, ~);                         \
-		KYMO__LOOP_SITE(sleep_begin, begin, category, name "_sleep", ~);      \
-		KYMO__LOOP_SITE(sleep_end, end, category, name "_sleep", ~);          \
-		KYMO__LOOP_SITE(latency, counter, category, name "_latency_ns",       \
-				("value", uint64_t()), ~);                            \
-		KYMO__LOOP_SITE(missed, instant, category, name "_missed",            \
-				("late_ns", uint64_t()), ~);                          \
-		KYMO__LOOP_SITE(overrun, instant, category, name "_overrun",          \
-				("late_ns", uint64_t()), ("skipped", uint64_t()), ~); \
+#define KYMO__LOOP_1(loop, category, name, period_ns, deadline_ns)                       \
+	do {                                                                             \
+		KYMO__CHECK_NAMES(category, name, "_latency_ns");                        \
+		::kymo_loop *const kymo__loop = (loop);                                  \
+                                                                                         \
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                     \
+		KYMO__LOOP_SITE(begin, begin, category, name, "", ("cycle", uint64_t()), \
+				("latency_ns", uint64_t()), ~);                          \
+		KYMO__LOOP_SITE(end, end, category, name, "", ~);                        \
+		KYMO__LOOP_SITE(sleep_begin, begin, category, name, "_sleep", ~);        \
+		KYMO__LOOP_SITE(sleep_end, end, category, name, "_sleep", ~);            \
+		KYMO__LOOP_SITE(latency, counter, category, name, "_latency_ns",         \
+				("value", uint64_t()), ~);                               \
+		KYMO__LOOP_SITE(missed, instant, category, name, "_missed",              \
+				("late_ns", uint64_t()), ~);                             \
+		KYMO__LOOP_SITE(overrun, instant, category, name, "_overrun",            \
+				("late_ns", uint64_t()), ("skipped", uint64_t()), ~);    \
 	} while (0)
 #else
-#define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
-	do {											\
-		KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);	\
-		kymo__loop->site.member = &kymo__site;						\
+/*
+ * The name of an event, from the name of the loop and what follows it. The compiler does not join
+ * the two: what is no literal would be an error of its own.
+ */
+#define KYMO__IS_TEXT(text)                                                    \
+	(__builtin_types_compatible_p(__typeof__(text), char[sizeof(text)]) && \
+	 __builtin_constant_p(text))
+#define KYMO__TEXT_OF(text) __builtin_choose_expr(KYMO__IS_TEXT(text), text, "~")
+#define KYMO__LOOP_SITE(member, shape, category, of, after, ...)                 \
+	do {                                                                     \
+		enum { kymo__length = sizeof(KYMO__TEXT_OF(of)) - 1 };           \
+		static const union {                                             \
+			struct {                                                 \
+				char of_loop[kymo__length], rest[sizeof(after)]; \
+			} part;                                                  \
+			char text[kymo__length + sizeof(after)];                 \
+		} kymo__name = { { KYMO__TEXT_OF(of), after } };                 \
+		KYMO__SITE(kymo__site, shape, category,                          \
+			   kymo__name.text __VA_OPT__(, ) __VA_ARGS__);          \
+		kymo__loop->site.member = &kymo__site;                           \
 	} while (0)
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)                        \
-	do {                                                                                \
-		KYMO__CHECK(category, name);                                                \
-		KYMO__CHECK(category, name "_latency_ns");                                  \
-		struct kymo_loop *const kymo__loop = (loop);                                \
-                                                                                            \
-		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                        \
-		KYMO__LOOP_SITE(begin, KYMO__BEGIN, category, name, ("cycle", (uint64_t)0), \
-				("latency_ns", (uint64_t)0));                               \
-		KYMO__LOOP_SITE(end, KYMO__END, category, name);                            \
-		KYMO__LOOP_SITE(sleep_begin, KYMO__BEGIN, category, name "_sleep");         \
-		KYMO__LOOP_SITE(sleep_end, KYMO__END, category, name "_sleep");             \
-		KYMO__LOOP_SITE(latency, KYMO__COUNTER, category, name "_latency_ns",       \
-				("value", (uint64_t)0));                                    \
-		KYMO__LOOP_SITE(missed, KYMO__INSTANT, category, name "_missed",            \
-				("late_ns", (uint64_t)0));                                  \
-		KYMO__LOOP_SITE(overrun, KYMO__INSTANT, category, name "_overrun",          \
-				("late_ns", (uint64_t)0), ("skipped", (uint64_t)0));        \
+#define KYMO__LOOP_1(loop, category, name, period_ns, deadline_ns)                                \
+	do {                                                                                      \
+		_Static_assert(KYMO__IS_LITERAL(category) && KYMO__IS_TEXT(name),                 \
+			       KYMO__NO_LITERAL);                                                 \
+		_Static_assert(sizeof(category) <= KYMO_TEXT_MAX + 1 &&                           \
+				       sizeof(name) + sizeof("_latency_ns") <= KYMO_TEXT_MAX + 2, \
+			       KYMO__NO_ROOM);                                                    \
+		struct kymo_loop *const kymo__loop = (loop);                                      \
+                                                                                                  \
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                              \
+		KYMO__LOOP_SITE(begin, KYMO__BEGIN, category, name, "", ("cycle", (uint64_t)0),   \
+				("latency_ns", (uint64_t)0));                                     \
+		KYMO__LOOP_SITE(end, KYMO__END, category, name, "");                              \
+		KYMO__LOOP_SITE(sleep_begin, KYMO__BEGIN, category, name, "_sleep");              \
+		KYMO__LOOP_SITE(sleep_end, KYMO__END, category, name, "_sleep");                  \
+		KYMO__LOOP_SITE(latency, KYMO__COUNTER, category, name, "_latency_ns",            \
+				("value", (uint64_t)0));                                          \
+		KYMO__LOOP_SITE(missed, KYMO__INSTANT, category, name, "_missed",                 \
+				("late_ns", (uint64_t)0));                                        \
+		KYMO__LOOP_SITE(overrun, KYMO__INSTANT, category, name, "_overrun",               \
+				("late_ns", (uint64_t)0), ("skipped", (uint64_t)0));              \
 	} while (0)
 #endif
 

@@ -13,6 +13,8 @@ from lib_test import SOURCE, run, skip
 
 PAIR, LITERAL, MANY = "a field is a pair in parentheses", "category and name are string literals", "at most KYMO_EVENT_FIELDS_MAX"
 ROOM, NUMBER, VALUE = "at most KYMO_TEXT_MAX", "the value of a counter is a number", "the value of a field is a number"
+FEW, COUNT, LOOP = "an event has a category and a name", "a counter has a category, a name and a value", "a loop has a pointer"
+FIELD = "the name of a field is a string literal"
 FIELDS = [f'("f{i}", {i})' for i in range(9)]
 MISTAKES = [
     ('KYMO_SPAN("a", "b", "step", 3);', PAIR),
@@ -32,6 +34,27 @@ MISTAKES = [
     (f'KYMO_SPAN("a", "{"x" * 256}");', ROOM),
     ('KYMO_COUNTER("a", "b", "text");', NUMBER),
     ('KYMO_COUNTER("a", "b", &number);', NUMBER),
+    ('KYMO_SPAN("a");', FEW),
+    ('KYMO_SPAN();', FEW),
+    ('if (number) KYMO_INSTANT("a");', FEW),
+    ('KYMO_BEGIN("a"); KYMO_END("a", "b");', FEW),
+    ('KYMO_TRACEPOINT(text);', FEW),
+    ('KYMO_COUNTER("a", "b");', COUNT),
+    ('KYMO_COUNTER();', COUNT),
+    ('KYMO_FUNCTION(text);', LITERAL),
+    ('KYMO_FUNCTION(number, ("step", 3));', LITERAL),
+    ('KYMO_INSTANT("a", "b", (text, 3));', FIELD),
+    ('KYMO_SPAN("a", "b", ("step", 3), (number, 4));', FIELD),
+    ('KYMO_LOOP_INIT(&loop, "a", "b");', LOOP),
+    ('KYMO_LOOP_INIT(&loop, "a", "b", 1, 0, 0);', LOOP),
+    ('KYMO_LOOP_INIT(&loop, "a", text, 1, 0);', LITERAL),
+    ('KYMO_LOOP_INIT(&loop, text, "b", 1, 0);', LITERAL),
+    (f'KYMO_LOOP_INIT(&loop, "a", "{"x" * 245}", 1, 0);', ROOM),
+]
+MISTAKES_C = MISTAKES + [
+    ('KYMO_INSTANT("a", "b", ("n", loop));', VALUE),
+    ('KYMO_INSTANT("a", "b", ("n", 1.0L));', VALUE),
+    ('KYMO_LOOP_INIT(&loop, "a", __func__, 1, 0);', LITERAL),
 ]
 MISTAKES_CPP = MISTAKES + [
     ('KYMO_SPAN("a", std::string("b"));', LITERAL),
@@ -44,9 +67,12 @@ RIGHT = [
     f'KYMO_COUNTER("a", "b", (double)number, {", ".join(FIELDS[:7])});',
     'KYMO_SPAN("a", __func__, ("text", text), ("bytes", bytes), ("none", (void *)0));',
     'KYMO_INSTANT("a" "b", NAME);',
+    'KYMO_FUNCTION(); { KYMO_FUNCTION("a" "b", ("text", text)); }',
+    'KYMO_INSTANT("a", "b", (NAME, number), ("x" "y", bytes), (__func__, &loop));',
+    f'KYMO_LOOP_INIT(&loop, "a" "b", NAME, 1, 0); KYMO_LOOP_INIT(&loop, "a", "{"x" * 244}", 1, 0);',
 ]
-C = '#include <kymo/kymo.h>\n'
-CPP = '#include <string>\n#include <vector>\n#include <kymo/kymo.hpp>\nstruct none {};\n'
+C = '#include <kymo/loop.h>\n'
+CPP = '#include <string>\n#include <vector>\n#include <kymo/loop.h>\nstruct none {};\n'
 
 
 def compiled(scratch, compiler, standard, functions):
@@ -55,7 +81,7 @@ def compiled(scratch, compiler, standard, functions):
     path = os.path.join(scratch, "program." + ("cpp" if cpp else "c"))
     with open(path, "w") as file:
         file.write((CPP if cpp else C) + '#define NAME "name"\n' + "".join(
-            f"void f{i}(int number, const char *text)\n{{\n\tchar bytes[8] = {{ 0 }};\n\t(void)number, (void)text, (void)bytes;\n"
+            f"void f{i}(int number, const char *text)\n{{\n\tchar bytes[8] = {{ 0 }};\n\tstruct kymo_loop loop;\n\t(void)number, (void)text, (void)bytes, (void)&loop;\n"
             f"\t{line}\n}}\n" for i, line in enumerate(functions)))
     done = run(compiler, "-std=" + standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-ferror-limit=0"
                if "clang" in compiler else "-fmax-errors=0", "-I" + os.path.join(SOURCE, "include"), path, status=None)
@@ -68,7 +94,7 @@ def one_error_each(check, scratch):
         if not shutil.which(compiler):
             continue
         for standard in standards:
-            mistakes = MISTAKES_CPP if "++" in standard else MISTAKES
+            mistakes = MISTAKES_CPP if "++" in standard else MISTAKES_C
             name = f"{compiler} {standard}: "
             errors = compiled(scratch, compiler, standard, [line for line, _ in mistakes])
             for text in sorted({text for _, text in mistakes}):
