@@ -30,13 +30,10 @@ static uint64_t word(const uint8_t *bytes)
 	return number;
 }
 
-static const struct model_service *object_of(const struct model *model, const struct end *end,
-					     enum handle kind)
+static const struct service *object_of(const struct model *model, const struct end *end,
+				       enum handle kind)
 {
-	const struct service *service =
-		end->process ? model_handle(model, end->process, kind, end->handle) : NULL;
-
-	return service ? &service->pub : NULL;
+	return end->process ? model_handle(model, end->process, kind, end->handle) : NULL;
 }
 
 /* Return: NULL: not an action's. */
@@ -92,10 +89,13 @@ static void keep_over(struct model *model, struct goal *goal)
 /* Reports a goal that is in no list any more. */
 static void report_goal(struct model *model, struct goal *goal)
 {
+	const struct service *client = object_of(model, &goal->client, HANDLE_CLIENT),
+			     *server = object_of(model, &goal->server, HANDLE_SERVICE);
 	struct model_goal *its = &goal->pub;
 
-	its->client = object_of(model, &goal->client, HANDLE_CLIENT);
-	its->server = object_of(model, &goal->server, HANDLE_SERVICE);
+	its->client = client ? &client->pub : NULL;
+	its->server = server ? &server->pub : NULL;
+	its->is_startup = client && model_goal_is_startup(model, its, client->first_result_ns);
 	its->action = action_of(model, its->server ? its->server : its->client);
 	forget_calls(model, goal, &goal->client);
 	forget_calls(model, goal, &goal->server);
@@ -278,6 +278,7 @@ static void on_action_request_taken(struct model *model, const struct now *now)
 	if (way->request_taken_ns)
 		return;
 	way->request_taken_ns = now->ns;
+	way->server_thread = &now->thread->pub;
 	set_end(&goal->server, now, args->service_handle.u);
 	remember_call(model, goal, &goal->server.call[call],
 		      key_of(now, HANDLE_SERVICE, args->service_handle.u, &args->client_gid, call,
@@ -309,6 +310,12 @@ static void answer(struct model *model, const struct now *now, struct goal_key k
 	*(is_taken ? &way->response_taken_ns : &way->response_ns) = now->ns;
 	way->is_answered = true;
 	way->answer = value->i;
+	if (is_taken)
+		way->client_thread = &now->thread->pub;
+	if (is_taken && call == MODEL_GOAL_RESULT) {
+		now->thread->result_goal = goal;
+		now->thread->result_id = goal->pub.id;
+	}
 	settle(model, goal, now->ns);
 }
 
@@ -325,9 +332,14 @@ static void on_action_response_sent(struct model *model, const struct now *now)
 static void on_action_response_taken(struct model *model, const struct now *now)
 {
 	ARGS(action_response_taken, now->event);
+	const unsigned call = call_of(&args->call);
+	struct service *client =
+		model_handle(model, now->process, HANDLE_CLIENT, args->client_handle.u);
 
+	if (client && call == MODEL_GOAL_RESULT && !client->first_result_ns)
+		client->first_result_ns = now->ns;
 	answer(model, now,
-	       key_of(now, HANDLE_CLIENT, args->client_handle.u, NULL, call_of(&args->call),
+	       key_of(now, HANDLE_CLIENT, args->client_handle.u, NULL, call,
 		      args->sequence_number.i),
 	       &args->answer, true);
 }
@@ -349,13 +361,22 @@ static void on_action_goal_state(struct model *model, const struct now *now)
 		goal->pub.server_thread = &now->thread->pub;
 }
 
-static void count(struct model_goal_feedback *feedback, int64_t ns)
+static void count(struct model *model, const struct now *now, const struct goal *goal,
+		  struct model_goal_feedback *feedback)
 {
+	struct model_goal_step step = { .id = goal->pub.id,
+					.thread = &now->thread->pub,
+					.ns = now->ns,
+					.is_received = feedback == &goal->pub.received };
+	const int64_t ns = now->ns;
+
 	if (feedback->count && ns - feedback->last_ns > feedback->gap_ns)
 		feedback->gap_ns = ns - feedback->last_ns;
 	if (!feedback->count++)
 		feedback->first_ns = ns;
 	feedback->last_ns = ns;
+	memcpy(step.goal_id, goal->pub.goal_id, sizeof(step.goal_id));
+	EMIT(model, goal_step, &step);
 }
 
 static void on_action_feedback_sent(struct model *model, const struct now *now)
@@ -368,7 +389,7 @@ static void on_action_feedback_sent(struct model *model, const struct now *now)
 	set_end(&goal->server, now, args->service_handle.u);
 	if (!goal->pub.server_thread)
 		goal->pub.server_thread = &now->thread->pub;
-	count(&goal->pub.sent, now->ns);
+	count(model, now, goal, &goal->pub.sent);
 }
 
 /* All clients of an action get it; it counts for the one that sent the goal. */
@@ -379,7 +400,7 @@ static void on_action_feedback_taken(struct model *model, const struct now *now)
 
 	if (goal && goal->client.process == now->process &&
 	    goal->client.handle == args->client_handle.u)
-		count(&goal->pub.received, now->ns);
+		count(model, now, goal, &goal->pub.received);
 }
 
 static void report_goals(struct model *model)

@@ -2,11 +2,22 @@
 /* States of executors' threads: each event ends the state that the event before began. */
 #include "analysis/model/model_internal.h"
 
+/* What the client of an action does with a result is over when its executor goes on. */
+static void end_result(struct thread *thread, int64_t ns)
+{
+	struct goal *goal = thread->result_goal;
+
+	if (goal && goal->pub.id == thread->result_id && !goal->over && ns)
+		goal->pub.handled_ns = ns;
+	thread->result_goal = NULL;
+}
+
 static void next(struct model *model, const struct now *now,
 		 const struct model_executor_interval *state)
 {
 	struct thread *thread = now->thread;
 
+	end_result(thread, now->ns);
 	if (thread->has_state) {
 		thread->state.end_ns = now->ns;
 		EMIT(model, executor, &thread->state);
@@ -20,6 +31,7 @@ static void next(struct model *model, const struct now *now,
 /* Events of @thread were lost, or the trace ends: the end of its present state is unknown. */
 static void forget_state(struct model *model, struct thread *thread)
 {
+	end_result(thread, 0);
 	if (!thread->has_state)
 		return;
 	thread->has_state = false;

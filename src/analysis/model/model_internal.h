@@ -165,6 +165,9 @@ struct thread {
 		response; /* a response was received, and the client's callback has not begun yet */
 	uint64_t response_id;
 	struct service *response_client;
+	/* The result of a goal was received, and the executor has not gone on since. */
+	struct goal *result_goal;
+	uint64_t result_id;
 };
 
 #include "analysis/model/model_internal_objects.h"
@@ -332,6 +335,9 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* model_startup.c: was an object created within the trace, as far as that matters? */
 bool model_is_born_here(const struct model *model, int64_t born_ns);
+/* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
+bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
+			   int64_t first_result_ns);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);

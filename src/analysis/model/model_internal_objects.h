@@ -138,6 +138,7 @@ struct service {
 	uint64_t node_handle;
 	bool has_callback;
 	bool answers_wait; /* of a client: its responses are handled later, in tasks, as in rclpy */
+	int64_t first_result_ns; /* of an action's client: of its first goal; 0: none yet */
 };
 
 struct callback {

@@ -328,6 +328,8 @@ struct model_listener {
 	void (*sim_time)(void *context, const struct model_sim_time *sim_time);
 	/* A goal of an action ended some time ago, or the trace is over. */
 	void (*goal)(void *context, const struct model_goal *goal);
+	/* Feedback of a goal was sent, or its client received it. */
+	void (*goal_step)(void *context, const struct model_goal_step *step);
 };
 
 #endif

@@ -11,6 +11,9 @@
  *              most a second after the younger of publisher and subscription was created
  *   timer run  is start-up if the timer was created within the trace, and the run was due at most
  *              100 ms after the timer's first run
+ *   goal       is start-up if its client was created within the trace, and it was sent before the
+ *              client had its first result or at most 100 ms later, and at most a second after the
+ *              younger of client and server was created
  *
  * A run that a start-up message causes is start-up, and a chain with such a message or run in it.
  *
@@ -56,4 +59,19 @@ bool model_is_startup(const struct model_instance *instance)
 	if (timer)
 		return timer->is_born_here && due_ns <= timer->first_start_ns + AFTER_FIRST_NS;
 	return instance->message && model_message_is_startup(instance->message);
+}
+
+bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
+			   int64_t first_result_ns)
+{
+	const int64_t sent_ns = goal->way[MODEL_GOAL_SEND].request_ns;
+	int64_t born_ns;
+
+	if (!goal->client || !sent_ns || !model_is_born_here(model, goal->client->born_ns) ||
+	    (first_result_ns && sent_ns > first_result_ns + AFTER_FIRST_NS))
+		return false;
+	born_ns = goal->client->born_ns;
+	if (goal->server && goal->server->born_ns > born_ns)
+		born_ns = goal->server->born_ns;
+	return sent_ns <= born_ns + AFTER_BIRTH_NS;
 }

@@ -39,7 +39,7 @@ static unsigned set_args(struct exporter *exporter, const struct model_goal *goa
 	arg[args++] = (struct pft_arg){
 		words->goal_id,
 		PFT_TEXT,
-		{ .text = pft_string(exporter->pft, model_goal_uuid(goal, uuid, sizeof(uuid))) }
+		{ .text = pft_string(exporter->pft, model_goal_uuid(goal->goal_id, uuid, sizeof(uuid))) }
 	};
 	arg[args++] =
 		(struct pft_arg){ words->status,

@@ -40,6 +40,7 @@ struct feed {
 	KEEP(struct model_cause, cause);
 	KEEP(struct model_sim_time, sim_time);
 	KEEP(struct model_goal, goal);
+	KEEP(struct model_goal_step, goal_step);
 };
 
 #define HEAR(what, type, name)								\
@@ -60,6 +61,7 @@ HEAR(interval, struct model_executor_interval, executor)
 HEAR(cause, struct model_cause, cause)
 HEAR(sim_time, struct model_sim_time, sim_time)
 HEAR(goal, struct model_goal, goal)
+HEAR(step, struct model_goal_step, goal_step)
 
 static void hear_instance(void *context, const struct model_instance *instance)
 {
@@ -102,6 +104,7 @@ static const struct model_listener feed_listener = {
 	.cause = hear_cause,
 	.sim_time = hear_sim_time,
 	.goal = hear_goal,
+	.goal_step = hear_goal_step,
 };
 
 static int setup(void **state)
