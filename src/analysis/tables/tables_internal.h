@@ -75,6 +75,7 @@ struct point_row {
 	REPORT(take, step, take_step, take_step, take_instances)                      \
 	REPORT(call, call, call, call, service_calls)                                 \
 	REPORT(goal, goal, goal, goal, action_goals)                                  \
+	REPORT(feedback, step, goal_step, goal_step, action_feedback)                 \
 	REPORT(executor, interval, executor_interval, executor, executor_states)      \
 	REPORT(sim, time, sim_time, sim_time, sim_times)                              \
 	REPORT(transition, transition, transition, transition, lifecycle_transitions) \
