@@ -248,6 +248,7 @@ static int run(struct exporter *exporter, struct kymo_err *err)
 static void exporter_free(struct exporter *exporter)
 {
 	export_counters_free(exporter);
+	export_goals_free(exporter);
 	for (unsigned i = 0; i < BY_COUNT; i++)
 		array_free(&exporter->by[i]);
 	map_free(&exporter->counters);

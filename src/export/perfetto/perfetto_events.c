@@ -261,4 +261,5 @@ const struct model_listener export_listener = {
 	.cause = export_cause,
 	.executor = export_executor,
 	.goal = export_goal,
+	.goal_step = export_goal_step,
 };

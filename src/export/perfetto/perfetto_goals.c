@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Below a node: goals of its action clients and servers. A goal is a slice at the client until the
- * result, a slice at the server until the server sent the result, the parts of each inside, and one
- * arrow: client, server, result.
+ * result, a slice at the server until the server sent the result, the parts of each inside, an
+ * instant for each feedback, and one arrow: client, server, result.
  */
+#include <stdlib.h>
+
+#include "base/array.h"
 #include "export/perfetto/perfetto_lanes.h"
 
 /* differs from the numbers of programs, calls and links before they are mixed */
@@ -17,6 +20,16 @@ struct goal_end {
 	int64_t begin_ns, end_ns;
 	bool is_open;     /* without an end: it is under way, as far as is known */
 	const char *verb; /* "sends a goal to" */
+};
+
+/* Of a goal whose slices are not written yet. */
+#define FEEDBACK_MAX 100000u
+struct goal_feedback {
+	struct feedback_moment {
+		int64_t ns;
+		bool is_received;
+	} * moment;
+	unsigned count, size;
 };
 
 static bool is_rejected(const struct model_goal *goal)
@@ -39,7 +52,8 @@ static unsigned set_args(struct exporter *exporter, const struct model_goal *goa
 	arg[args++] = (struct pft_arg){
 		words->goal_id,
 		PFT_TEXT,
-		{ .text = pft_string(exporter->pft, model_goal_uuid(goal->goal_id, uuid, sizeof(uuid))) }
+		{ .text = pft_string(exporter->pft,
+				     model_goal_uuid(goal->goal_id, uuid, sizeof(uuid))) }
 	};
 	arg[args++] =
 		(struct pft_arg){ words->status,
@@ -110,13 +124,23 @@ static void put_moment(struct exporter *exporter, struct pft_track *track,
 		pft_instant(track, export_time(exporter, ns), &event);
 }
 
+static void put_feedback(struct exporter *exporter, struct pft_track *track,
+			 const struct goal_end *end, const struct goal_feedback *feedback,
+			 bool is_received)
+{
+	for (unsigned i = 0; feedback && i < feedback->count; i++)
+		if (feedback->moment[i].is_received == is_received)
+			put_moment(exporter, track, end, "feedback", feedback->moment[i].ns);
+}
+
 static void end_goal(struct exporter *exporter, struct pft_track *track, const struct goal_end *end)
 {
 	if (end->end_ns)
 		pft_end(track, export_time(exporter, end->end_ns));
 }
 
-static void put_client(struct exporter *exporter, const struct model_goal *goal, uint64_t flow)
+static void put_client(struct exporter *exporter, const struct model_goal *goal, uint64_t flow,
+		       const struct goal_feedback *feedback)
 {
 	const struct model_goal_way *send = &goal->way[MODEL_GOAL_SEND],
 				    *result = &goal->way[MODEL_GOAL_RESULT];
@@ -140,6 +164,7 @@ static void put_client(struct exporter *exporter, const struct model_goal *goal,
 	put_part(exporter, track, &end, "waiting for acceptance", end.begin_ns,
 		 send->response_taken_ns);
 	put_moment(exporter, track, &end, "cancel", goal->way[MODEL_GOAL_CANCEL].request_ns);
+	put_feedback(exporter, track, &end, feedback, true);
 	if (waits)
 		put_part(exporter, track, &end, "waiting for the result", send->response_taken_ns,
 			 result->response_taken_ns);
@@ -151,7 +176,8 @@ static void put_client(struct exporter *exporter, const struct model_goal *goal,
 	end_goal(exporter, track, &end);
 }
 
-static void put_server(struct exporter *exporter, const struct model_goal *goal, uint64_t flow)
+static void put_server(struct exporter *exporter, const struct model_goal *goal, uint64_t flow,
+		       const struct goal_feedback *feedback)
 {
 	const struct model_goal_way *send = &goal->way[MODEL_GOAL_SEND],
 				    *result = &goal->way[MODEL_GOAL_RESULT];
@@ -178,18 +204,49 @@ static void put_server(struct exporter *exporter, const struct model_goal *goal,
 									  : send->response_ns);
 	put_part(exporter, track, &end, "executing", executing_ns, ended_ns);
 	put_moment(exporter, track, &end, "canceling", goal->state_ns[MODEL_GOAL_CANCELING]);
+	put_feedback(exporter, track, &end, feedback, false);
 	if (ended_ns && sent_ns)
 		put_part(exporter, track, &end, "waiting to send the result", ended_ns, sent_ns);
 	end_goal(exporter, track, &end);
 }
 
+static void feedback_free(struct goal_feedback *feedback)
+{
+	if (feedback)
+		free(feedback->moment);
+	free(feedback);
+}
+
+void export_goal_step(void *context, const struct model_goal_step *step)
+{
+	struct exporter *exporter = context;
+	struct goal_feedback *its = map_at(&exporter->feedback, step->id, 0, sizeof(*its));
+
+	if (!its || !ARRAY_ROOM(its->moment, its->count, its->size))
+		exporter->out_of_memory = true;
+	else if (its->count < FEEDBACK_MAX)
+		its->moment[its->count++] = (struct feedback_moment){ step->ns, step->is_received };
+}
+
+void export_goals_free(struct exporter *exporter)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&exporter->feedback, &at)))
+		feedback_free(slot->value);
+	map_free(&exporter->feedback);
+}
+
 void export_goal(void *context, const struct model_goal *goal)
 {
 	struct exporter *exporter = context;
+	struct goal_feedback *feedback = map_del(&exporter->feedback, goal->id, 0);
 	const uint64_t flow = export_mix(exporter, GOAL_FLOWS + goal->id);
 
 	if (goal->client && goal->action)
-		put_client(exporter, goal, flow);
+		put_client(exporter, goal, flow, feedback);
 	if (goal->server && goal->action)
-		put_server(exporter, goal, flow);
+		put_server(exporter, goal, flow, feedback);
+	feedback_free(feedback);
 }

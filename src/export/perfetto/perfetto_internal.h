@@ -194,6 +194,7 @@ struct exporter {
 	uint64_t links;		/* arrows along links, so far */
 	int64_t first_ns;	/* where the first second of rates begins */
 	struct array by[BY_COUNT];
+	struct map feedback; /* number of a goal -> struct goal_feedback: perfetto_goals.c */
 	bool out_of_memory;
 };
 
@@ -333,6 +334,9 @@ void export_call(void *context, const struct model_call *call); /* of struct mod
 
 /* perfetto_goals.c, of struct model_listener: goals of actions, below the nodes of both ends. */
 void export_goal(void *context, const struct model_goal *goal);
+/* Keeps a message of feedback until export_goal(). */
+void export_goal_step(void *context, const struct model_goal_step *step);
+void export_goals_free(struct exporter *exporter);
 
 /* perfetto_counters.c: counters of a topic's messages, as far as they are shown. */
 void export_count_published(struct exporter *exporter, const struct model_message *message);

@@ -184,8 +184,8 @@ ENDS = {"client": ("sends a goal to", "sent_ns", "taken", ("result_taken_ns", "a
                     ("waiting to send the result", "ended_ns", "result_sent_ns")))}
 
 
-def shown_goal(row, side):
-    """What a goal is at one end: its slice, and what is inside."""
+def shown_goal(row, side, received):
+    """What a goal is at one end: its slice, and what is inside. @received: {goal: times of feedback} of this side."""
     verb, begin, feedback, ends, parts = ENDS[side]
     track = f"/actor action {side} /count"
     end = next(row[name] for name in ends if row[name])
@@ -198,6 +198,7 @@ def shown_goal(row, side):
     moment, name = {"client": ("cancel_sent_ns", "cancel"), "server": ("canceling_ns", "canceling")}[side]
     if row[moment]:
         yield (track, f"/count: {name}", row[moment], 0, None, "")
+    yield from ((track, "/count: feedback", ns, 0, None, "") for ns in received.get(row["id"], []))
     if side == "client" and row["result_taken_ns"]:
         yield (track, "/actor gets the result of /count", row["result_taken_ns"], 0, 1, "")
 
@@ -210,7 +211,11 @@ def check_goals(check, reader):
     slices, arrows, offset = reader.query(out, GOALS, ARROWS.replace("'call', 'service', 'link'", "'action'"), OFFSET)
     got = sorted((track, name, ts + offset[0][0], dur, depth if dur or " result " in name else None, args)
                  for track, name, ts, dur, depth, args in slices)
-    want = [shown for row in rows for side in ENDS for shown in shown_goal(row, side)]
+    feedback = {"client": {}, "server": {}}
+    for step in query(trace, "SELECT * FROM action_feedback"):
+        feedback["client" if step["received"] else "server"].setdefault(step["action_goal_id"], []).append(step["ns"])
+    check.equal("goals: feedback", [sum(map(len, feedback[side].values())) for side in ENDS], [9, 9])
+    want = [shown for row in rows for side in ENDS for shown in shown_goal(row, side, feedback[side])]
     check.equal("goals: slices and what is inside", got, sorted(want, key=lambda shown: shown[:4]))
     sends, works, gets = (f"action /actor {verb} /count" for verb in ("sends a goal to", "works on a goal of", "gets the result of"))
     check.equal("goals: arrows", arrows, [[sends, works, 12], [works, gets, 9]])
