@@ -2,7 +2,7 @@
 /*
  * Completion scripts for bash, zsh and fish. Each shell gets the same facts: the verbs, the options
  * of each verb, and the words that an option with choices accepts. Names of nodes, topics,
- * processes, callbacks and recordings come from `kymo --complete`. Words after -- are completed as
+ * processes, callbacks, actions and recordings come from `kymo --complete`. Words after -- are completed as
  * a command of their own; everything else as file names.
  */
 #include "cli/verb_table.h"
@@ -60,7 +60,9 @@ static const char *operands_of(const struct verb *verb)
 	if (!strcmp(verb->name, "incidents"))
 		return "incident";
 	if (!strcmp(verb->name, "why"))
-		return "callback session";
+		return "callback action session";
+	if (!strcmp(verb->name, "flow"))
+		return "action session";
 	return strstr(verb->synopsis, "[TRACE") == verb->synopsis ? "session" : NULL;
 }
 

@@ -5,13 +5,16 @@
  * -DLIBRARY: the library. Each request that was sent is the next one that is taken; the same holds
  * for responses and feedback.
  *
- * Else: the program `actions COUNT` sends COUNT goals. Goal N is rejected, aborted, canceled or
- * succeeds, by N % 4, after N % 3 feedbacks. Each function is also called once where it fails.
+ * Else: the program `actions COUNT [SLOW [HELD]]` sends COUNT goals. Goal N is rejected, aborted,
+ * canceled or succeeds, by N % 4, after N % 3 feedbacks. Each function is also called once where it
+ * fails. With SLOW, goals need 1 ms, number SLOW needs 60 ms and has 15 feedbacks, the server runs a
+ * timer's callback for 90 ms before it takes number HELD, and an executor goes on after each goal.
  */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 struct end { /* rcl_action_client_t, rcl_action_server_t */
 	void *impl;
@@ -60,6 +63,13 @@ void ros_trace_rcl_client_init(const void *client, const void *node, const void 
 			       const char *name);
 void ros_trace_rcl_service_init(const void *service, const void *node, const void *rmw,
 				const char *name);
+void ros_trace_rcl_timer_init(const void *timer, int64_t period);
+void ros_trace_rclcpp_timer_callback_added(const void *timer, const void *callback);
+void ros_trace_rclcpp_timer_link_node(const void *timer, const void *node);
+void ros_trace_callback_start(const void *callback, bool is_intra_process);
+void ros_trace_callback_end(const void *callback);
+void ros_trace_rclcpp_executor_get_next_ready(void);
+void ros_trace_rclcpp_executor_wait_for_work(int64_t timeout);
 }
 
 #ifdef LIBRARY
@@ -149,6 +159,25 @@ enum { EXECUTE, CANCEL, SUCCEED, ABORT, CANCELED };
 
 static char node, rmw_client, rmw_server, client_impl, server_impl;
 static end client = { &client_impl }, server = { &server_impl };
+static char timer, timer_callback;
+static bool is_held;
+
+static void spend(long ms)
+{
+	const timespec time = { 0, ms * 1000000 };
+
+	nanosleep(&time, nullptr);
+}
+
+static void hold()
+{
+	if (!is_held)
+		return;
+	is_held = false;
+	ros_trace_callback_start(&timer_callback, false);
+	spend(90);
+	ros_trace_callback_end(&timer_callback);
+}
 
 #define CALLER(call)                                                              \
 	static void call(request its, int8_t answer)                              \
@@ -160,6 +189,7 @@ static end client = { &client_impl }, server = { &server_impl };
 		rcl_action_send_##call##_request(&client, nullptr, &number);      \
 		rcl_action_send_##call##_request(&client, &its, &number);         \
 		rcl_action_take_##call##_response(&client, &header, &response);   \
+		hold();                                                           \
 		rcl_action_take_##call##_request(&server, &header, &its);         \
 		rcl_action_take_##call##_request(&server, &header, &its);         \
 		rcl_action_send_##call##_response(&server, &header, &response);   \
@@ -167,8 +197,9 @@ static end client = { &client_impl }, server = { &server_impl };
 	}
 CALLS(CALLER)
 
-static void one(int number)
+static void one(int number, int slow)
 {
+	const int feedbacks = number == slow ? 15 : number % 3;
 	static const int ends[] = { -1, ABORT, CANCELED, SUCCEED };
 	request its = {};
 	goal_info info = {};
@@ -183,7 +214,9 @@ static void one(int number)
 	goal_handle *handle = rcl_action_accept_new_goal(&server, &info);
 	rcl_action_update_goal_state(handle, EXECUTE);
 	rcl_action_take_feedback(&client, &its);
-	for (int i = 0; i < number % 3; i++) {
+	if (slow >= 0)
+		spend(number == slow ? 60 : 1);
+	for (int i = 0; i < feedbacks; i++) {
 		rcl_action_publish_feedback(&server, &its);
 		rcl_action_take_feedback(&client, &its);
 	}
@@ -199,12 +232,24 @@ static void one(int number)
 
 int main(int argc, char **argv)
 {
+	const int count = argc > 1 ? std::atoi(argv[1]) : 10, slow = argc > 2 ? std::atoi(argv[2]) : -1,
+		  held = argc > 3 ? std::atoi(argv[3]) : -1;
+
 	ros_trace_rcl_init(&node + 1);
 	ros_trace_rcl_node_init(&node, &node + 1, "actor", "/");
 	ros_trace_rcl_client_init(&client_impl, &node, &rmw_client, "/count/_action/send_goal");
 	ros_trace_rcl_service_init(&server_impl, &node, &rmw_server, "/count/_action/send_goal");
-	for (int i = 0; i < (argc > 1 ? std::atoi(argv[1]) : 10); i++)
-		one(i);
+	ros_trace_rcl_timer_init(&timer, 100000000);
+	ros_trace_rclcpp_timer_callback_added(&timer, &timer_callback);
+	ros_trace_rclcpp_timer_link_node(&timer, &node);
+	for (int i = 0; i < count; i++) {
+		is_held = i == held;
+		one(i, slow);
+		if (slow < 0)
+			continue;
+		ros_trace_rclcpp_executor_get_next_ready();
+		ros_trace_rclcpp_executor_wait_for_work(-1);
+	}
 	return 0;
 }
 #endif

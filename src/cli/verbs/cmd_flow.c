@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
 	  "show what led to this publication and what followed, as a tree", NULL },
 	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
-	  "show the first chain that begins then or later, as a tree; of SPAN the one that runs then",
+	  "show the first chain that begins then or later, as a tree; of ACTION or SPAN the one that runs then",
 	  NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
@@ -70,7 +70,7 @@ static const char *take(int *argc, char **argv, int i)
 	return operand;
 }
 
-/* @asked: a chain, or a loop or a span; both NULL: what is there. */
+/* @asked: a chain, or an action, a loop or a span; both NULL: what is there. */
 static int read_operands(int *argc, char **argv, const char **pattern, const char **span,
 			 struct kymo_err *err)
 {
@@ -84,7 +84,7 @@ static int read_operands(int *argc, char **argv, const char **pattern, const cha
 			continue;
 		if (asked)
 			return err_set(err, KYMO_EXIT_USAGE,
-				       "'%s' and '%s': only one chain, loop or span at a time; if one "
+				       "'%s' and '%s': only one chain, action, loop or span at a time; if one "
 				       "of the two is a trace, its path does not exist",
 				       asked, argv[i]);
 		asked = take(argc, argv, i--);
@@ -93,7 +93,7 @@ static int read_operands(int *argc, char **argv, const char **pattern, const cha
 	return 0;
 }
 
-/* @span is no chain, and no loop or span; it may be a callback. */
+/* @span is no chain, action, loop or span; it may be a callback. */
 static void name_others(struct answer *answer, const char *span)
 {
 	char what[300], of[300], text[1600];
@@ -101,8 +101,8 @@ static void name_others(struct answer *answer, const char *span)
 	text_shell(what, sizeof(what), span);
 	text_shell(of, sizeof(of), answer->traces.name);
 	(void)snprintf(text, sizeof(text),
-		       "'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor a "
-		       "loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
+		       "'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor an "
+		       "action, loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
 		       "one, part by part) or \"kymo report %s --all\" (all distributions).",
 		       span, of, what, of);
 	table_value_text(answer->table, "trace", "Trace", answer->traces.name);
@@ -163,7 +163,11 @@ static int try_spans(struct answer *answer, const struct options *o,
 
 	if (span ? false : asks_chains(o, flow) || has_ros(answer->reader))
 		return 0;
-	status = why_flow_spans(answer->reader, answer->traces.name, &why, answer->table, err);
+	status = span ? why_flow_goals(answer->reader, answer->traces.name, &why, answer->table, err)
+		      : 0;
+	if (!status)
+		status = why_flow_spans(answer->reader, answer->traces.name, &why, answer->table,
+					err);
 	answer->lost |= status > 0 && flow->told_lost;
 	if (status || !span)
 		return status;
@@ -198,7 +202,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	    check_suggest(&o, flow.pattern, err) ||
 	    (span && asks_chains(&o, &flow) &&
 	     err_set(err, KYMO_EXIT_USAGE,
-		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; a loop or span goes without "
+		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; an action, loop or span goes without "
 		     "--chain, --message, --latest, --suggest, --capture and a selection", span)) ||
 	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
@@ -243,7 +247,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 const struct verb verb_flow = {
 	.name = "flow",
-	.synopsis = "[TRACE...] ['FROM -> TO' | SPAN]",
+	.synopsis = "[TRACE...] ['FROM -> TO' | ACTION | SPAN]",
 	.summary = "follow messages through callbacks: chains, latency, where they stop",
 	.description = "A callback publishes a message, another callback receives it and publishes "
 		       "in turn: that is a "
@@ -276,6 +280,9 @@ const struct verb verb_flow = {
 		       "\"<error\".\n\n"
 		       "With --capture, flow shows when the packets of messages were on the wire, and which were lost or sent "
 		       "again: of each topic of the chains, of the longest instances, and of the message of --message.\n\n"
+		       "ACTION is a glob for the name of an action, such as '/navigate', or 'action "
+		       "/navigate'. flow shows its worst goal step by step, at the client and at the "
+		       "server, with each message of feedback, next to a usual goal.\n\n"
 		       "SPAN is a glob for a loop or a span of a program that uses kymo.h: 'step' or "
 		       "'control:step'. flow shows its worst cycle or its longest instance, with every "
 		       "span inside, next to the median and the longest span of that name. In a trace "
@@ -290,6 +297,7 @@ const struct verb verb_flow = {
 		    "kymo flow TRACE '/scan -> /perception/* -> /base_driver:/cmd_vel' -w 10\n"
 		    "kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
 		    "kymo flow TRACE --message 1234\n"
+		    "kymo flow TRACE /navigate\n"
 		    "kymo flow TRACE control:step",
 	.common = "chain worst message at node topic begin wide",
 	.opts = opts,

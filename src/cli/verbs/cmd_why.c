@@ -190,8 +190,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 const struct verb verb_why = {
 	.name = "why",
-	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | SPAN | MESSAGE]",
-	.summary = "explain the worst instance of a chain, callback, loop or span",
+	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | ACTION | SPAN | MESSAGE]",
+	.summary = "explain the worst instance of a chain, callback, action, loop or span",
 	.description =
 		"Says in one sentence why the worst instance of a chain or callback took "
 		"longer than a usual one. "
@@ -223,6 +223,12 @@ const struct verb verb_why = {
 		"record --kernel`): preempted (another thread had the CPU) and blocked (it "
 		"slept while it "
 		"executed).\n\n"
+		"ACTION is a glob for the name of an action, such as '/navigate'; 'action /navigate' "
+		"if a node has this name, too. why takes its longest goal apart, from when the client "
+		"sent it until the client took the result: request, accepting, queued (accepted, "
+		"until it executes), executing, canceling, kept (ended, until the server sent the "
+		"result), answer (the result on its way). HELD BY: the callback that the executor ran "
+		"meanwhile.\n\n"
 		"SPAN is a glob for a loop or a span of a program that uses kymo.h: 'step' or "
 		"'control:step'. A loop's worst cycle is counted from when it was due. Its parts: "
 		"late (until "
@@ -249,6 +255,7 @@ const struct verb verb_why = {
 		    "kymo why TRACE '/scan -> /cmd_vel'\n"
 		    "kymo why TRACE /perception/obstacle_detector --worst 5\n"
 		    "kymo why TRACE '/costmap timer*' --begin +10s\n"
+		    "kymo why TRACE /navigate\n"
 		    "kymo why TRACE control:step\n"
 		    "kymo why TRACE --at 20:25:36.5\n"
 		    "kymo why SNAPSHOT --at trigger\n"

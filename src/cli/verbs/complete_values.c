@@ -31,6 +31,7 @@ static const struct {
 		     "full_name || ')' FROM (SELECT 'callback' AS word UNION SELECT 'cpu' UNION SELECT 'late'), "
 		     "(SELECT DISTINCT full_name FROM nodes) ORDER BY 1" },
 	{ "callback", "SELECT DISTINCT label FROM callbacks ORDER BY 1" },
+	{ "action", "SELECT DISTINCT action FROM action_goals WHERE action IS NOT NULL ORDER BY 1" },
 };
 
 /* A name with an end of line or an escape sequence would be offered as something else. */

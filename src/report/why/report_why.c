@@ -14,6 +14,7 @@
 #include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 #include "base/text.h"
+#include "report/why/report_why_goals.h"
 #include "report/why/report_why_spans.h"
 
 /* ---- a pass ---- */
@@ -308,7 +309,7 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 	if (pass(answer, &chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
-	if (!answer->target.is_found && !answer->is_of_programs &&
+	if (!answer->target.is_found && !answer->is_of_programs && !answer->is_of_goals &&
 	    (answer->options != o || *answer->name)) {
 		/* What the finding names cannot be taken apart: the worst of all, then. */
 		answer->options = o;
@@ -369,6 +370,14 @@ static void answer_free(struct why_answer *answer)
 	free(answer);
 }
 
+/* What is no callback: a goal, a loop, a span. Return: as why_spans_answer(). */
+static int answer_others(struct why_answer *answer, struct why_said *said, struct kymo_err *err)
+{
+	const int status = why_goals_answer(answer, said, err);
+
+	return status ? status : why_spans_answer(answer, said, err);
+}
+
 int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
 	    struct table *table, bool *lost, struct kymo_err *err)
 {
@@ -381,7 +390,7 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 	answer->table = table;
 	if (!find(answer, err)) {
 		*lost = answer->lost_events || answer->lost_packets;
-		status = answer->instances ? 0 : why_spans_answer(answer, NULL, err);
+		status = answer->instances ? 0 : answer_others(answer, NULL, err);
 		if (status >= 0)
 			status = status ? KYMO_EXIT_OK : print_answer(answer);
 	}
@@ -402,7 +411,7 @@ int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
 	if (!status && answer->instances) {
 		why_target_label(answer, said->worst, sizeof(said->worst));
 		why_sentence(answer, 0, said->why, sizeof(said->why));
-	} else if (!status && why_spans_answer(answer, said, err) < 0) {
+	} else if (!status && answer_others(answer, said, err) < 0) {
 		status = -1;
 	}
 	answer_free(answer);

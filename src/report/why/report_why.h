@@ -71,6 +71,16 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 		   const struct why_options *options, struct table *table, struct kymo_err *err);
 
+/**
+ * why_flow_goals() - what `kymo flow` shows of an action: the worst goals, step by step
+ * @options: callback is the name of the action, or "action NAME"
+ *
+ * Context: allocates and blocks.
+ * Return: as why_flow_spans(): 0: the trace has no goals of such an action.
+ */
+int why_flow_goals(struct kymo_ctf_reader *reader, const char *path,
+		   const struct why_options *options, struct table *table, struct kymo_err *err);
+
 /* The worst instance in words; both are "" if the trace has none. */
 struct why_said {
 	char worst[4096]; /* the chain or the callback */

@@ -29,7 +29,8 @@ struct why_answer {
 	struct why_options chosen; /* when nothing was named: what the first finding names, */
 	char ask[4096];            /* as a pattern, */
 	char name[4096];           /* or as the name of a chain or a callback; "": not so */
-	bool is_of_programs;       /* it names a loop or a span */
+	bool is_of_programs;       /* it names a loop or a span, */
+	bool is_of_goals;          /* or an action */
 	char finding[2048];        /* the first finding; "": there is none */
 	bool tells_finding;        /* the sentence about the instance does not say it */
 	char nothing[1400];        /* nothing was named, and nothing stands out: says so; or "" */

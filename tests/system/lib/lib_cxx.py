@@ -22,10 +22,10 @@ def dump(trace):
     return kymo("dump", trace).splitlines()
 
 
-def record_actions(place, count):
-    """A trace of tests/rclcpp/actions.cpp with so many goals, below @place."""
+def record_actions(place, count, *more):
+    """A trace of tests/rclcpp/actions.cpp with so many goals, below @place. @more: arguments of the program."""
     source, program, trace = f"{SOURCE}/tests/rclcpp/actions.cpp", f"{place}/actions", f"{place}/goals"
     run(*COMPILE, "-DLIBRARY", "-shared", "-o", f"{place}/librcl_action.so", source)
     run(*COMPILE, "-o", program, source, f"-L{place}", "-lrcl_action", f"-L{BUILD}/stub/jazzy/lib", "-ltracetools")
-    record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={place}:{BUILD}/stub/jazzy/lib", program, str(count))
+    record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={place}:{BUILD}/stub/jazzy/lib", program, str(count), *map(str, more))
     return trace
