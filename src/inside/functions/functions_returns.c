@@ -11,7 +11,7 @@
  */
 #include "inside/functions/functions_returns.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -9,10 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Literal, because assembler reads them, too: bytes from the return address of a function on the
- * stack down to the original one, and down to the address of the function. */
+/* Literal, because assembler reads them, too: bytes from the last word of a function's frame down
+ * to its original return address, and down to the address of the function. On aarch64, a process
+ * may have 512 GiB of addresses in all. */
+#ifdef __aarch64__
+#define FUNCTIONS_RETURN_BELOW 0x2000000000
+#define FUNCTIONS_NAME_BELOW 0x4000000000
+#else
 #define FUNCTIONS_RETURN_BELOW 0x200000000000
 #define FUNCTIONS_NAME_BELOW 0x400000000000
+#endif
 
 /* The part of this thread's stack that has a copy. */
 struct functions_stack {
