@@ -232,3 +232,27 @@ int elf_open_vdso(struct elf *elf)
 	(void)close(fd);
 	return rc;
 }
+
+bool elf_has_section(const struct elf *elf, const char *name)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr *sections, *names;
+	char *text;
+	bool found = false;
+
+	if (!elf_read_at(elf, 0, &head, sizeof head) || head.e_shentsize != sizeof *sections)
+		return false;
+	sections = elf_read_array(elf, head.e_shoff, head.e_shnum, sizeof *sections);
+	if (!sections)
+		return false;
+	names = &sections[head.e_shstrndx < head.e_shnum ? head.e_shstrndx : 0];
+	text = names->sh_size <= ELF_STRINGS_MAX
+		       ? elf_read_array(elf, names->sh_offset, names->sh_size, 1)
+		       : NULL;
+	for (unsigned i = 0; text && !found && i < head.e_shnum; i++)
+		found = sections[i].sh_name < names->sh_size &&
+			strcmp(text + sections[i].sh_name, name) == 0;
+	free(text);
+	free(sections);
+	return found;
+}

@@ -265,6 +265,10 @@ static void program_file(struct doctor *doctor, const char *path)
 		sanitizer(doctor, libraries);
 		tracepoints(doctor, libraries);
 		doctor_own_malloc(doctor, &libraries->item[0].elf);
+		for (unsigned i = 0; i < libraries->count; i++)
+			if (libraries->item[i].path)
+				doctor_calls(doctor, libraries->item[i].path,
+					     &libraries->item[i].elf);
 	}
 	libraries_close(libraries);
 }

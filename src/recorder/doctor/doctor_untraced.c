@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "recorder/doctor/doctor_internal.h"
+#include "base/array.h"
 #include "recorder/runtime/alive.h"
 #include "recorder/launch/preload.h"
 #include "recorder/runtime/rundir.h"
@@ -148,6 +149,20 @@ void doctor_own_malloc(struct doctor *doctor, const struct elf *elf)
 {
 	if (elf_symbol(elf, "malloc"))
 		doctor_say(doctor, MALLOC_OWN);
+}
+
+void doctor_calls(struct doctor *doctor, const char *path, const struct elf *elf)
+{
+	static const char *const called[] = { "__cyg_profile_func_enter", "mcount", "_mcount",
+					      "__fentry__" };
+	bool calls = false;
+
+	for (size_t i = 0; i < COUNT_OF(called); i++)
+		calls |= elf_uses(elf, called[i]) > 0;
+	if (calls)
+		doctor_say(doctor, CALLS_REPORTED, basename(path));
+	else if (elf_has_section(elf, "__patchable_function_entries"))
+		doctor_say(doctor, CALLS_PATCHABLE, basename(path));
 }
 
 void doctor_malloc(struct doctor *doctor, const struct doctor_process *process)

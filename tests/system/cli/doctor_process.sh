@@ -132,6 +132,16 @@ doctor 0 ./hoards && is malloc warning "malloc() of its own" "own allocator"
 doctor 0 ./waits
 grep -q '"malloc"' out && fail "a malloc() in $(cat out)"
 
+# ---- functions that call kymo, and places where they could ----
+for how in -finstrument-functions -pg -fpatchable-function-entry=2; do
+	echo 'int main(void) { return 0; }' | compile calls "$how"
+	doctor 1 ./calls
+	case $how in
+	*patchable*) is "function calls" warning "calls was built with -fpatchable-function-entry" "build it with -finstrument-functions or -pg" ;;
+	*) is "function calls" ok "calls calls kymo" ;;
+	esac
+done
+
 # ---- another directory, container, user ----
 mkdir -m 700 elsewhere
 start env LD_PRELOAD="$preload" KYMO_DIR="$scratch/elsewhere" ./waits
