@@ -8,5 +8,7 @@
 CREATE DATABASE IF NOT EXISTS robots_in;
 CREATE TABLE IF NOT EXISTS robots_in.kymo_windows AS default.kymo_windows
 ENGINE = Buffer(default, kymo_windows, 1, 5, 30, 1000, 100000, 1000000, 100000000);
+CREATE TABLE IF NOT EXISTS robots_in.kymo_windows_in AS default.kymo_windows_in
+ENGINE = Buffer(default, kymo_windows_in, 1, 5, 30, 20, 1000, 1000000, 30000000);
 CREATE TABLE IF NOT EXISTS robots_in.kymo_incidents AS default.kymo_incidents
 ENGINE = Buffer(default, kymo_incidents, 1, 5, 30, 1000, 100000, 1000000, 100000000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target of push.c, and what is sent to it (push_send.c). */
+/* A target of push.c, what is sent to it (push_send.c), and how (push_post.c). */
 #ifndef KYMO_FLEET_PUSH_INTERNAL_H
 #define KYMO_FLEET_PUSH_INTERNAL_H
 
@@ -22,11 +22,14 @@ struct push_target {
 	const struct push_options *to; /* for say() */
 	const char *key;              /* of kymo.yaml, which an error is about */
 	char url[2048];		      /* without what depends on the request */
+	char packed_url[2048];	      /* of ClickHouse */
 	char incidents_url[2048];     /* of ClickHouse */
 	char secret[PUSH_SECRET_MAX]; /* header with a token or password; "": none */
 	char *header[PUSH_HEADERS_MAX];
 	unsigned headers;
 	bool json, cumulative;
+	/* ClickHouse: until it answers that it does not know kymo_windows_in, or zstd. */
+	bool packed, zstd;
 	struct summary *total; /* cumulative: what was sent so far */
 	int64_t total_ns;      /* since */
 	struct post_options options;

@@ -88,6 +88,12 @@ static const char columns[] =
 #include "fleet/window/window.def"
 	;
 
+static const char packed_columns[] =
+	"robot%2Cboot%2Csoftware%2Clabels%2Cwindow_start%2Cwindow_s%2Cscale"
+#define PACKED(name, type, value) "%2C" #name
+#include "fleet/window/window_packed.def"
+	;
+
 static void use(struct push_target *target, const struct config_target *from)
 {
 	target->options.ca = from->ca;
@@ -117,6 +123,7 @@ static int configure_clickhouse(struct push_target *target, struct kymo_err *err
 	const struct config *config = target->config;
 	const char *url = config->clickhouse.url;
 	char database[256], user[256];
+	int place;
 
 	target->key = "clickhouse.url";
 	if (!*url)
@@ -129,9 +136,14 @@ static int configure_clickhouse(struct push_target *target, struct kymo_err *err
 		     url, strchr(strstr(url, "://") + 3, '/') ? "" : "/", database,
 		     *user ? "&user=" : "", user, columns + 3) >= (int)sizeof(target->url))
 		return err_set(err, KYMO_EXIT_INPUT, "clickhouse.url is too long");
+	place = (int)(strstr(target->url, "&query=") - target->url);
+	if (snprintf(target->packed_url, sizeof(target->packed_url),
+		     "%.*s&query=INSERT+INTO+kymo_windows_in+(%s)+FORMAT+RowBinary", place,
+		     target->url, packed_columns) >= (int)sizeof(target->packed_url))
+		return err_set(err, KYMO_EXIT_INPUT, "clickhouse.url is too long");
 	snprintf(target->incidents_url, sizeof(target->incidents_url),
-		 "%.*s&query=INSERT+INTO+kymo_incidents+FORMAT+JSONEachRow",
-		 (int)(strstr(target->url, "&query=") - target->url), target->url);
+		 "%.*s&query=INSERT+INTO+kymo_incidents+FORMAT+JSONEachRow", place, target->url);
+	target->packed = target->zstd = true;
 	if (strpbrk(url, "?#"))
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "clickhouse.url: write only http://HOST:PORT/; the database is "

@@ -80,6 +80,21 @@ int window_rows(const struct summary *summary, const struct window_source *of, i
 /** window_rowbinary_put() - a row for ClickHouse, as window_rows() has it; @out is a FILE. Return: 0, or -1 with @err. */
 int window_rowbinary_put(void *out, const struct window_row *row, struct kymo_err *err);
 
+/* ---- a window as one row of arrays for ClickHouse (window_rowbinary.c, window_packed.def) ---- */
+
+struct window_packed;
+
+/** window_packed_new() - for one window. Return: NULL without memory. */
+struct window_packed *window_packed_new(void);
+void window_packed_free(struct window_packed *packed);
+
+/** window_packed_put() - a row, as window_rows() has it; @packed is a struct window_packed. Return: 0. */
+int window_packed_put(void *packed, const struct window_row *row, struct kymo_err *err);
+
+/** window_packed_write() - all rows as RowBinary. Return: 0; -1: no memory, or @out has failed. */
+int window_packed_write(struct window_packed *packed, FILE *out, const struct window_source *of,
+			int64_t begin_ns, int64_t length_ns);
+
 /* ---- a Parquet file of rows (window_parquet.c) ---- */
 
 struct window_file;

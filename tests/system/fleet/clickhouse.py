@@ -15,9 +15,9 @@ from lib_clickhouse import start
 from lib_parquet import read
 from lib_test import KYMO, SHARED, SOURCE, check, existing, in_directory, private, query, run, running, skip, until
 
-def export(trace, *words):
+def export(trace, *words, env=None):
     done = subprocess.run([KYMO, "export", trace, "--table", "fleet_windows", "--window", "1s", "--robot", "r2d2", "--quiet", *words],
-                          stdout=subprocess.PIPE, check=True)
+                          stdout=subprocess.PIPE, check=True, env=env)
     return done.stdout
 
 
@@ -62,9 +62,34 @@ def test(directory):
         check(all(server.script("clickhouse-questions.sql")[:1] + server.script("clickhouse-questions.sql")[3:5]), "questions without an answer")
         for labels in False, True:
             upgrade(server, len(want), labels)
+        pushed(server, directory, trace)
         incidents(server, directory)
         dashboard(server)
-        buffered(server, body)
+        buffered(server, directory, trace, body)
+
+
+def pushed(server, directory, trace):
+    """What kymo serve sends, packed, becomes the rows that kymo export writes; also in a database whose tables are older."""
+    config = os.path.join(directory, "pushed.yaml")
+    for name, statements in ("packed", None), ("older", 1):
+        server.send(f"CREATE DATABASE {name}")
+        server.script("clickhouse.sql", name, lambda text: ";".join(text.split(";")[:statements]))
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"robot: r2d2\nboot: b1\nsoftware: 1.4.0\nlabels: {{site: 'hall 3'}}\nserve: {{window: 1s, listen: '127.0.0.1:0'}}\n"
+                       f"clickhouse: {{url: '{server.url}', database: {name}}}\nspool: {{directory: {directory}/spool-{name}}}\n")
+        environment = private(directory, KYMO_CONFIG=config)
+        body = export(trace, "--format", "rowbinary", env=environment)
+        server.send(f"CREATE TABLE {name}.want AS {name}.kymo_windows ENGINE = Memory")
+        server.send("INSERT INTO want FORMAT RowBinary", body, name)
+        want = server.rows(f"SELECT * FROM {name}.want ORDER BY window_start, entity_kind, entity, process, metric")
+        log = os.path.join(directory, name + ".log")
+        with open(log, "w", encoding="utf-8") as told, running(KYMO, "serve", trace, env=environment, stderr=told):
+            until("the rows", lambda rows=len(want): server.rows(f"SELECT count() FROM {name}.kymo_windows FINAL") == [[str(rows)]])
+        check(server.rows(f"SELECT * FROM {name}.kymo_windows FINAL ORDER BY window_start, entity_kind, entity, process, metric") == want,
+              name, "other rows")
+        with open(log, encoding="utf-8") as told:
+            check(("no table kymo_windows_in" in told.read()) == (name == "older"), name)
+        server.send(f"DROP DATABASE {name}")
 
 
 def upgrade(server, rows, labels):
@@ -95,13 +120,20 @@ def upgrade(server, rows, labels):
     server.send("DROP DATABASE old")
 
 
-def buffered(server, body):
-    """What robots send to the Buffer tables arrives."""
+def buffered(server, directory, trace, body):
+    """What robots send to the Buffer tables arrives, in rows and packed."""
     server.script("clickhouse-buffer.sql")
     server.send("TRUNCATE TABLE kymo_windows")
     for number in range(3):
         server.send("INSERT INTO kymo_windows FORMAT RowBinary", body.replace(b"r2d2", b"r2d%d" % (3 + number)), "robots_in")
     until("the rows of three robots", lambda: server.rows("SELECT uniqExact(robot) FROM kymo_windows") == [["3"]])
+    config = os.path.join(directory, "buffered.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(f"robot: packed\nserve: {{window: 1s, listen: '127.0.0.1:0'}}\nspool: {{directory: {directory}/spool-buffered}}\n"
+                   f"clickhouse: {{url: '{server.url}', database: robots_in}}\n")
+    rows = server.rows("SELECT count() FROM kymo_windows FINAL WHERE robot = 'r2d3'")
+    with running(KYMO, "serve", "-q", trace, env=private(directory, KYMO_CONFIG=config)):
+        until("rows of a fourth one", lambda: server.rows("SELECT count() FROM kymo_windows FINAL WHERE robot = 'packed'") == rows)
 
 
 def dashboard(server):

@@ -3,7 +3,6 @@
 # needs: plain
 """kymo serve pushes windows: what arrives is what `kymo export` writes, each window once, through servers that answer 500,
 cut the connection, lie or send nonsense; what cannot be sent waits over a restart, or is merged and counted."""
-import gzip
 import http.server
 import json
 import os
@@ -15,6 +14,7 @@ import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_fleet import unpacked
 from lib_http import Server, certificates, strict
 from lib_test import KYMO, SHARED, check, existing, in_directory, run, running, until
 
@@ -32,7 +32,8 @@ spool: {{directory: {spool}, limit: {limit}}}
 
 
 class Receiver(Server):
-    """Answers as `habits` say, one for each request; then well. `taken`: what it accepted, by path."""
+    """Answers as `habits` say, one for each request; then well. As ClickHouse its tables are those before kymo_windows_in, so it gets rows.
+    `taken`: what it accepted, by path."""
 
     def __init__(self, *habits, context=None):
         super().__init__(Handler, context)
@@ -61,9 +62,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server, body = self.server, self.rfile.read(int(self.headers["Content-Length"]))
         with server.lock:
             habit = server.habits.pop(0) if server.habits else "take"
+            if habit == "take" and "kymo_windows_in" in self.path:
+                habit = "older"
             if habit in ("take", "silent"):
                 path = self.path.partition("?")[0]
-                server.taken.setdefault(path, []).append((self.headers, gzip.decompress(body)))
+                server.taken.setdefault(path, []).append((self.headers, unpacked(self.headers, body)))
         if habit in ("cut", "silent"):
             self.close_connection = True
         elif habit == "nonsense":
@@ -82,8 +85,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             write_for_ever(self.wfile, server)
             self.close_connection = True
         else:
-            text = {"take": b"", "500": b"Code: 60 " + TOKEN.encode(), "lie": b"<html>Welcome to our hotel"}[habit]
-            self.send_response(500 if habit == "500" else 200)
+            text = {"take": b"", "500": b"Code: 60 " + TOKEN.encode(), "lie": b"<html>Welcome to our hotel",
+                    "older": b"Code: 60. DB::Exception: Table default.kymo_windows_in does not exist"}[habit]
+            self.send_response({"500": 500, "older": 404}.get(habit, 200))
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
@@ -173,6 +177,9 @@ def through_failures(directory, trace):
             check([json.loads(body) for _, body in collector.taken[path]] == want, path, "is not what kymo export has")
             check(all(headers["Authorization"] == "Bearer " + TOKEN for headers, _ in collector.taken[path]), "the token")
         check("windows wait" in serving.told() and "takes windows again" in serving.told(), serving.told())
+        check(serving.told().count("no table kymo_windows_in") == 1, serving.told())
+        check(database.taken["/"][0][0]["Content-Encoding"] == "zstd", "zstd for ClickHouse")
+        check(collector.taken["/v1/metrics"][0][0]["Content-Encoding"] == "gzip", "gzip for a collector")
 
 
 def hostile(directory, trace):

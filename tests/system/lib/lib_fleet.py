@@ -76,8 +76,8 @@ class Database(Server):
     def __init__(self):
         super().__init__(Handler)
         self.there, self.lock = {}, threading.Lock()
-        with open(os.path.join(SOURCE, "src", "fleet", "window", "window.def"), encoding="utf-8") as file:
-            self.columns = re.findall(r"^COLUMN\((\w+), (\w+)", file.read(), re.M)
+        with open(os.path.join(SOURCE, "src", "fleet", "window", "window_packed.def"), encoding="utf-8") as file:
+            self.types = re.findall(r"^PACKED\(\w+, (\w+)", file.read(), re.M)
 
     def windows(self):
         """Return: {robot: {begin: length in seconds}}."""
@@ -92,45 +92,72 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        body = gzip.decompress(self.rfile.read(int(self.headers["Content-Length"])))
-        rows = list(rows_of(body, self.server.columns))
+        body = unpacked(self.headers, self.rfile.read(int(self.headers["Content-Length"])))
+        windows = list(windows_of(body, self.server.types))
         with self.server.lock:
-            self.server.there.update({(row["robot"], row["boot"], row["window_start"]): row["window_s"] for row in rows
-                                      if row["entity_kind"] == "window"})
+            self.server.there.update({(robot, boot, begin): length for robot, boot, begin, length in windows})
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
 
-def rows_of(body, columns):
-    """The rows of RowBinary, as dictionaries of the columns before the buckets."""
-    at = 0
+def unpacked(headers, body):
+    """A body without its Content-Encoding."""
+    if headers["Content-Encoding"] != "zstd":
+        return gzip.decompress(body)
+    library = ctypes.CDLL("libzstd.so.1")
+    for name in "ZSTD_getFrameContentSize", "ZSTD_decompress":
+        getattr(library, name).restype = ctypes.c_ulonglong
+    room = library.ZSTD_getFrameContentSize(body, ctypes.c_size_t(len(body)))
+    out = ctypes.create_string_buffer(room)
+    size = library.ZSTD_decompress(out, ctypes.c_size_t(room), body, ctypes.c_size_t(len(body)))
+    assert size == room, "damaged"
+    return out.raw
 
-    def number():
-        nonlocal at
+
+class Bytes:
+    """Values of RowBinary, one after the other."""
+
+    def __init__(self, body):
+        self.body, self.at = body, 0
+
+    def length(self):
         value, shift = 0, 0
         while True:
-            byte = body[at]
-            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            byte = self.body[self.at]
+            value, shift, self.at = value | (byte & 127) << shift, shift + 7, self.at + 1
             if byte < 128:
                 return value
 
-    while at < len(body):
-        row = {}
-        for name, kind in columns:
-            if kind == "TEXT":
-                size = number()
-                row[name] = body[at:at + size].decode()
-                at += size
-            elif kind == "BUCKETS":
-                size = number()
-                at += 8 * size
-            elif kind == "COUNT":
-                at += 1 if body[at] else 9
-            else:
-                row[name] = struct.unpack_from("<d" if kind == "REAL" else "<q", body, at)[0]
-                at += 8
-        yield row
+    def skip(self, size):
+        self.at += size
+        assert self.at <= len(self.body), "too short"
+
+    def text(self):
+        size = self.length()
+        self.skip(size)
+        return self.body[self.at - size:self.at].decode()
+
+    def number(self, kind="q"):
+        self.skip(8)
+        return struct.unpack_from("<" + kind, self.body, self.at - 8)[0]
+
+
+def windows_of(body, types):
+    """Robot, boot, begin and length of each window of a request; `types`: of the arrays in window_packed.def."""
+    found = Bytes(body)
+    while found.at < len(body):
+        robot, boot, _, _ = (found.text() for _ in range(4))
+        begin, length, _ = found.number(), found.number("d"), found.number()
+        for kind in types:
+            for _ in range(found.length()):
+                if kind == "TEXT":
+                    found.text()
+                elif kind in ("LOWS", "HIGHS"):
+                    found.skip(found.length() * (8 if kind == "HIGHS" else 1))
+                else:
+                    found.skip({"BYTE": 1, "I16": 2, "U64": 8}[kind])
+        yield robot, boot, begin, length
 
 
 def may_mount():
