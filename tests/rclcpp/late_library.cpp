@@ -2,6 +2,8 @@
 /* The library of late.cpp: what librcl and librclcpp do in the functions of late.hpp. */
 #include "late.hpp"
 
+#include <cstdio>
+#include <cstring>
 #include <map>
 #include <thread>
 
@@ -9,12 +11,12 @@ struct description {
 	std::string name;
 	int64_t number; /* a period, or a depth */
 	uint64_t options[16]; /* begins with rmw_qos_profile_t */
-	char rmw;
+	const char *rmw; /* rmw_client_t and the like begin with the name of the middleware */
 };
 
 static description *describe(const char *name, int64_t number)
 {
-	return new description{ name, number, { 1, static_cast<uint64_t>(number) }, 0 };
+	return new description{ name, number, { 1, static_cast<uint64_t>(number) }, "rmw_cyclonedds_cpp" };
 }
 
 #define WAIT(what)                                                                         \
@@ -60,7 +62,47 @@ INIT(publisher, tell_publisher(object, node, rmw, name, number))
 INIT(subscription, ros_trace_rcl_subscription_init(object, node, rmw, name, static_cast<uint64_t>(number)))
 INIT(timer, ros_trace_rcl_timer_init(object, number))
 INIT(service, ros_trace_rcl_service_init(object, node, rmw, name))
-INIT(client, ros_trace_rcl_client_init(object, node, rmw, name))
+INIT(client, ros_trace_rcl_client_init(object, node, rmw_create_client(node, nullptr, name, rmw), name))
+
+/* A client's gid in the header of its requests and responses is the instance handle of its writer. */
+int32_t dds_get_instance_handle(int32_t entity, uint64_t *handle)
+{
+	*handle = 0x1122334455667700 + static_cast<uint64_t>(entity);
+	return 0;
+}
+void *rmw_create_client(const void *, const void *, const char *name, const void *its)
+{
+	uint64_t handle;
+
+	dds_get_instance_handle(name[0], &handle);
+	return const_cast<void *>(its);
+}
+int rmw_take_response(const void *, rmw_service_info_t *info, void *, bool *taken)
+{
+	uint64_t handle;
+
+	dds_get_instance_handle('/', &handle);
+	std::memcpy(info->client_gid, &handle, sizeof handle);
+	*taken = true;
+	return 0;
+}
+int rcl_take_response_with_info(const rcl_client_t *client, rmw_service_info_t *info, void *response)
+{
+	bool taken = false;
+
+	return rmw_take_response(&client->impl->rmw, info, response, &taken);
+}
+
+static thread_local rcutils_error_state_t error;
+bool rcutils_error_is_set(void) { return error.text[0]; }
+const rcutils_error_state_t *rcutils_get_error_state(void) { return error.text[0] ? &error : nullptr; }
+void rcutils_set_error_state(const char *text, const char *file, size_t line)
+{
+	std::snprintf(error.text, sizeof error.text, "%s", text);
+	std::snprintf(error.file, sizeof error.file, "%s", file);
+	error.line = line;
+}
+void rcutils_reset_error(void) { error.text[0] = 0; }
 
 int rcl_publish(const rcl_publisher_t *publisher, const void *message, void *)
 {

@@ -320,8 +320,14 @@ static void on_rcl_client_init(struct model *model, const struct now *now)
 static void on_rmw_client_init(struct model *model, const struct now *now)
 {
 	ARGS(rmw_client_init, now->event);
+	const struct gid *gid = gid_told(model, now, HANDLE_GID_CLIENT, &args->rmw_client_handle,
+					 &args->gid);
+	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
+					      args->rmw_client_handle.u);
 
-	gid_told(model, now, HANDLE_GID_CLIENT, &args->rmw_client_handle, &args->gid);
+	/* After `kymo attach`, a client's gid is known later than the client. */
+	if (gid && client && !client->pub.gid.size)
+		model_client_gid(model, gid, client);
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id

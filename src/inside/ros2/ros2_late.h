@@ -26,4 +26,13 @@ extern const unsigned kymo_late_hooks __attribute__((visibility("hidden")));
  * destroyed. Context: no thread calls the hooks. */
 void kymo_late_forget(void);
 
+/**
+ * kymo_late_response() - the client whose response this thread takes has this gid, which only a
+ * response says of a client that existed before
+ * @rmw: rmw_client_t
+ *
+ * Context: within rcl_take_response(); as kymo__log_reserve() for a client's first response.
+ */
+void kymo_late_response(const void *rmw, const uint8_t gid[16]);
+
 #endif

@@ -18,13 +18,15 @@
  * The gid of a client pairs its requests with those that a service takes. The service gets the gid
  * in the request's header; the client does not say it. But while the middleware creates a client,
  * it calls one function that returns the gid: CycloneDDS dds_get_instance_handle() of the writer,
- * Fast DDS DataReader::guid().
+ * Fast DDS DataReader::guid(). A client that existed before kymo was attached has its gid in its
+ * first response; rmw_get_gid_for_client() would say another one.
  *
  * Context: as kymo__reserve() for runtime events, kymo__log_reserve() for rmw_client_init.
  */
 #include <string.h>
 
 #include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_late.h"
 #include "inside/ros2/ros2_libraries.h"
 
 /* rmw_request_id_t and rmw_service_info_t: the same layout from Humble on. */
@@ -147,10 +149,15 @@ void kymo_response_taken(struct kymo_call *call)
 	const struct service_info *info = (const struct service_info *)call->first;
 	const bool *taken = (const bool *)call->third;
 	const void *client = here.takes;
+	uint8_t gid[16];
 
 	here.takes = NULL;
 	if ((int32_t)call->result || !info || !taken)
 		return;
+	if (*taken && call->self) {
+		gid_of(gid, &info->request, (const void *)call->self);
+		kymo_late_response((const void *)call->self, gid);
+	}
 	if (!distribution_tells())
 		KYMO_RECORD(rmw_take_response, (const void *)call->self, (const void *)call->second,
 		       *taken ? info->request.sequence_number : 0,

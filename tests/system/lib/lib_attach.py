@@ -23,7 +23,7 @@ TABLES = {
     "subscriptions": f"SELECT t.name, n.full_name, depth FROM subscriptions x JOIN topics t ON t.id = topic_id {NODE}",
     "timers": "SELECT node, period_ns FROM timers",
     "services": "SELECT node, service_name FROM services",
-    "clients": "SELECT node, service_name FROM clients",
+    "clients": "SELECT node, service_name, gid <> '' AS gid FROM clients",
     "callbacks": "SELECT kind, label, is_intra FROM callbacks",
     "symbols": "SELECT label, is_intra, raw_symbol FROM callbacks",
     "executors": "SELECT type FROM executors",

@@ -74,6 +74,35 @@ static void serve(struct feed *f, int64_t ns, const uint8_t *gid, int64_t sequen
 	on(f, 1, 1);
 }
 
+/* A client that existed before kymo was attached: its first response says its gid. */
+static void gid_known_later(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 2, 2);
+	service(f, 12, 0x200);
+	on(f, 1, 1);
+	EV(13, "rcl_client_init", "client_handle", P(0x100), "node_handle", P(0x10),
+	   "rmw_client_handle", P(0x1100), "\"service_name", "/add");
+	send_request(f, 100, 0x100, 1);
+	serve(f, 110, fast_a, 1);
+	EV(129, "rmw_client_init", "rmw_client_handle", P(0x1100), "#gid", fast_a, P(16));
+	take_response(f, 130, 0x100, 1);
+	no_response(f, 131, 0x100);
+	send_request(f, 200, 0x100, 2);
+	serve(f, 210, fast_a, 2);
+	take_response(f, 230, 0x100, 2);
+	no_response(f, 231, 0x100);
+	assert_int_equal(f->calls, 2);
+	assert_int_equal(f->call[0].request_ns, 0);
+	assert_int_equal(f->call[0].response_taken_ns, 130);
+	assert_non_null(f->call[0].client);
+	assert_int_equal(f->call[1].request_ns, 200);
+	assert_int_equal(f->call[1].request_taken_ns, 210);
+	assert_int_equal(f->call[1].response_taken_ns, 230);
+	assert_ptr_equal(f->call[1].client, f->call[0].client);
+}
+
 static void whole_call(void **state)
 {
 	struct feed *f = *state;
@@ -387,6 +416,7 @@ static void never_answered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(gid_known_later),
 		TEST(whole_call),
 		TEST(clients_with_like_gids),
 		TEST(short_gids),

@@ -43,6 +43,7 @@ static __thread struct {
 	const void *waitable;    /* that the executor executes; NULL: none */
 	struct kymo_seen *within; /* whose ring buffer had the last message; NULL: not known */
 	struct kymo_seen *owner; /* of the callback that begins next; NULL: not known */
+	struct kymo_seen *client; /* that takes a response; NULL: not known */
 } here;
 
 static bool is_on(void)
@@ -174,8 +175,21 @@ static void made(enum kymo_seen_kind kind, uintptr_t address)
 
 	kymo_seen_gone(address);
 	seen = kymo_seen_add(address, kind);
-	if (seen)
-		(void)kymo_seen_take(seen);
+	if (!seen)
+		return;
+	(void)kymo_seen_take(seen);
+	(void)kymo_seen_mark(seen, SEEN_GID);
+}
+
+void kymo_late_response(const void *rmw, const uint8_t gid[16])
+{
+	struct kymo_seen *client = here.client;
+
+	here.client = NULL;
+	if (!client || !is_on() || kymo_seen_kind(client) != SEEN_CLIENT ||
+	    !kymo_seen_known(client) || !kymo_seen_mark(client, SEEN_GID))
+		return;
+	kymo_late_gid(client, rmw, gid);
 }
 
 void kymo_late_forget(void)
@@ -213,9 +227,9 @@ void kymo_late_forget(void)
 	HOOK(send_request, "rcl_send_request",                                                  \
 	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_CALLBACK, CALLER))                       \
 	HOOK(take_response, "rcl_take_response",                                                \
-	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))                       \
+	     here.client = see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))               \
 	HOOK(take_response_info, "rcl_take_response_with_info",                                 \
-	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))                       \
+	     here.client = see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))               \
 	HOOK(add_subscription, "rcl_wait_set_add_subscription",                                 \
 	     (void)see(SEEN_SUBSCRIPTION, b, CALLER))                                           \
 	HOOK(add_timer, "rcl_wait_set_add_timer", (void)see(SEEN_TIMER, b, CALLER))             \

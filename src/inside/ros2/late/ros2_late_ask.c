@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The getters of rcl only read the object: no lock, no memory, no system call. If they fail they
- * set the error of the thread, so a thread that already has one is asked later.
+ * set the error of the thread, and complain if it already has one. Some threads have one all their
+ * life, as one that has looked for a type support in vain: so it is put aside for the question.
  *
  * Beside each fact there is an event asked_afterwards or inferred_afterwards, so that a trace says
  * which of its facts the program did not report.
@@ -32,21 +33,50 @@ typedef const void *getter(const void *object);
 		get_ ? get_(object) : NULL;                                  \
 	})
 
-static bool error_is_set(const void *caller)
-{
-	static struct kymo_late_symbol symbol = { "rcutils_error_is_set", NULL, false };
-	bool (*is_set)(void) = (bool (*)(void))kymo_late_symbol(&symbol, caller);
+/* rcutils_error_state_t, from Crystal on. */
+struct error {
+	char text[768];
+	char file[229];
+	uint64_t line;
+};
 
-	return is_set && is_set();
+/* Take the error of the thread, if it has one, away. Return: false: it cannot be put back. */
+static bool take_error(struct error *error, const void *caller)
+{
+	static struct kymo_late_symbol is_set = { "rcutils_error_is_set", NULL, false },
+				       get = { "rcutils_get_error_state", NULL, false },
+				       set = { "rcutils_set_error_state", NULL, false },
+				       reset = { "rcutils_reset_error", NULL, false };
+	bool (*const asks)(void) = (bool (*)(void))kymo_late_symbol(&is_set, caller);
+	const struct error *(*const state)(void) =
+		(const struct error *(*)(void))kymo_late_symbol(&get, caller);
+	void (*const resets)(void) = (void (*)(void))kymo_late_symbol(&reset, caller);
+	const struct error *its;
+
+	error->text[0] = 0;
+	if (!asks || !asks())
+		return true;
+	its = state && resets && kymo_late_symbol(&set, caller) ? state() : NULL;
+	if (!its)
+		return false;
+	*error = *its;
+	resets();
+	return true;
 }
 
-static void reset_error(const void *caller)
+/* The thread has the error that it had; a question that failed leaves none. */
+static void put_error_back(const struct error *error, bool failed, const void *caller)
 {
-	static struct kymo_late_symbol symbol = { "rcutils_reset_error", NULL, false };
-	void (*reset)(void) = (void (*)(void))kymo_late_symbol(&symbol, caller);
+	static struct kymo_late_symbol set = { "rcutils_set_error_state", NULL, false },
+				       reset = { "rcutils_reset_error", NULL, false };
+	void (*const sets)(const char *, const char *, size_t) =
+		(void (*)(const char *, const char *, size_t))kymo_late_symbol(&set, caller);
+	void (*const resets)(void) = (void (*)(void))kymo_late_symbol(&reset, caller);
 
-	if (reset)
-		reset();
+	if (failed && resets)
+		resets();
+	if (error->text[0] && sets)
+		sets(error->text, error->file, error->line);
 }
 
 void kymo_late_won(uintptr_t address, const char *fact, const char *how)
@@ -184,12 +214,23 @@ static bool ask_client(const struct kymo_seen *seen, const char *how, const void
 	return true;
 }
 
+void kymo_late_gid(const struct kymo_seen *client, const void *rmw, const uint8_t gid[16])
+{
+	kymo_emit_rmw_client_init(rmw, gid);
+	won(client, "rmw_client_init", NULL);
+}
+
 void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller)
 {
+	struct error error;
 	bool said;
 
-	if (kymo_seen_known(seen) || error_is_set(caller) || !kymo_seen_take(seen))
+	if (kymo_seen_known(seen) || !take_error(&error, caller))
 		return;
+	if (!kymo_seen_take(seen)) {
+		put_error_back(&error, false, caller);
+		return;
+	}
 	kymo_tracetools_known();
 	switch (kymo_seen_kind(seen)) {
 	case SEEN_NODE:
@@ -214,6 +255,5 @@ void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller)
 		said = true;
 		break;
 	}
-	if (!said)
-		reset_error(caller);
+	put_error_back(&error, !said, caller);
 }

@@ -32,6 +32,10 @@ void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller);
  * NULL: asked. Context: as kymo__log_reserve(). */
 void kymo_late_won(uintptr_t address, const char *fact, const char *how);
 
+/** kymo_late_gid() - report that the client has this gid. @rmw: rmw_client_t. Context: as
+ * kymo__log_reserve(). */
+void kymo_late_gid(const struct kymo_seen *client, const void *rmw, const uint8_t gid[16]);
+
 /** kymo_late_topic() - the topic of the subscription @handle; NULL: not known. Context: as
  * kymo_late_ask(). */
 const char *kymo_late_topic(const void *handle, const void *caller);

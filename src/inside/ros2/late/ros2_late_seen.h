@@ -27,6 +27,7 @@ enum kymo_seen_mark {
 	SEEN_KNOWN = 1,    /* its facts */
 	SEEN_IN_GROUP = 2, /* its callback group */
 	SEEN_LOOKED = 4,   /* a group: all its members */
+	SEEN_GID = 8,      /* a client: its gid */
 };
 
 struct kymo_seen {
