@@ -82,6 +82,7 @@ static const struct {
 	{ "libfastrtps.so.2.6", 100 },	/* Humble */
 	{ "libfastrtps.so.2.9", 108 },	/* Debian 12 */
 	{ "libfastrtps.so.2.10", 108 },	/* Iron */
+	{ "libfastrtps.so.2.14", 108 },	/* Jazzy */
 };
 
 /* bytes from writerGUID to sourceTimestamp, in all of them */
