@@ -139,12 +139,23 @@ static uint64_t first_run(const struct waits_history *history, int64_t from_ns)
 	return at;
 }
 
-static void find_others(struct waits *waits, const struct waits_wait *wait)
+/* Neither its group nor its node is in the trace. */
+static bool is_stranger(const struct model_callback *callback)
+{
+	return !model_callback_group_of(callback) && !model_callback_node(callback);
+}
+
+/* Sets is_judged, too. */
+static void find_others(struct waits *waits, struct waits_wait *wait)
 {
 	const struct model_thread *thread = wait->instance->thread;
 	const struct waits_history *history = waits->by_process[thread->process->index];
+	const struct model_callback_group *group =
+		model_callback_group_of(wait->instance->callback);
+	const bool is_reentrant = group && strcmp(group->type, "reentrant") == 0;
 
 	waits->others = 0;
+	wait->is_judged = is_reentrant || !is_stranger(wait->instance->callback);
 	for (; history; history = history->next) {
 		if (history->thread == thread)
 			continue;
@@ -154,6 +165,7 @@ static void find_others(struct waits *waits, const struct waits_wait *wait)
 
 			if (run->start_ns >= wait->to_ns)
 				break;
+			wait->is_judged &= is_reentrant || !is_stranger(run->callback);
 			if (!model_callback_excludes(wait->instance->callback, run->callback,
 						     &assumed))
 				continue;

@@ -45,6 +45,9 @@ struct waits_wait {
 	const struct model_instance *instance;
 	int64_t from_ns, to_ns;
 	int64_t thread_ns, group_ns;
+	/* False: the callback, or one that ran meanwhile on another thread, has no group and no
+	 * node in the trace. So it may have waited for its group longer than group_ns. */
+	bool is_judged;
 	/* In order of time; one entry per callback and is_group. */
 	const struct waits_piece *piece;
 	unsigned pieces;

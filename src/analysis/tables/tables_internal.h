@@ -166,6 +166,7 @@ struct wait_row {
 	uint64_t id;
 	struct model_instance instance;
 	int64_t from_ns, to_ns, thread_ns, group_ns;
+	bool is_judged;
 };
 
 /* A callback that a run waited for. */

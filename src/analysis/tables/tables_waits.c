@@ -14,6 +14,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 		row->wait.to_ns = wait->to_ns;
 		row->wait.thread_ns = wait->thread_ns;
 		row->wait.group_ns = wait->group_ns;
+		row->wait.is_judged = wait->is_judged;
 	}
 	for (unsigned i = 0; i < wait->pieces; i++) {
 		row = tables_row_new(context, TABLE_blocked_by);

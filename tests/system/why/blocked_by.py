@@ -39,6 +39,16 @@ class Naive:
             return "told" if a["grp"] == b["grp"] else None
         return "assumed" if a["node_id"] and a["node_id"] == b["node_id"] else None
 
+    def is_judged(self, run, begin, end):
+        """Is it known of each run on another thread meanwhile whether it kept this one's callback from starting?"""
+        def is_stranger(one):
+            its = self.callback[one["callback_id"]]
+            return not its["grp"] and not its["node_id"]
+
+        others = [o for o in self.by_process[run["process_id"]]
+                  if o["thread_id"] != run["thread_id"] and o["start_ns"] < end and o["end_ns"] > begin]
+        return self.callback[run["callback_id"]]["type"] == "reentrant" or not any(map(is_stranger, [run, *others]))
+
     def waits(self):
         """id of the run -> (ready, until)."""
         previous, out = {}, {}
@@ -94,6 +104,7 @@ def compare(trace):
     held = collections.Counter()
     for number, row in told.items():
         assert (row["ready_ns"], row["until_ns"]) == wanted[number], (row, wanted[number])
+        assert row["is_judged"] == naive.is_judged(runs[number], *wanted[number]), row
         pieces = naive.pieces(runs[number], *wanted[number])
         assert ours[number] == dict(pieces), (trace, row, ours[number], dict(pieces))
         sums = collections.Counter()
