@@ -252,18 +252,21 @@ class Comparison:
             return score
         rows = query(self.trace, "SELECT m.publish_ns, m.outcome, m.subscription_id, m.callback_id FROM messages m "
                      "WHERE topic_name = '/topics/numbers'")
+        published = sorted(row["publish_ns"] for row in query(self.trace, "SELECT publish_ns FROM publications "
+                                                              "WHERE topic_name = '/topics/numbers'"))
         held = self._ids(HELD)
         lost = sorted(row["publish_ns"] for row in rows if row["outcome"] == "untaken")
         moments = [self.log.moments[name] for name in (HELD, "/listener /topics/numbers")]
         got = [{number for _, number in its} for its in moments]
         # What was received after the trace ended, the trace cannot know.
         last = min(max((number for moment, number in its if moment <= self.end), default=0) for its in moments)
-        check_held = len(held) == 1
-        score.add(check_held, True, "the callback of", HELD, held)
+        score.add(len(held) == 1 if held else None, True, "the callback of", HELD, held)
         for number, (before, after) in self.log.publications["/topics/numbers"].items():
             if self.begin <= before and after <= self.end and number < last:
                 found = self._within(lost, before, after)
-                score.add(None if self.lost else found, sum(number not in its for its in got), "lost deliveries of message", number)
+                # Without its publication, kymo says nothing of the message; that is counted under events.
+                known = self._within(published, before, after) and not self.lost
+                score.add(found if known else None, sum(number not in its for its in got), "lost deliveries of message", number)
         return score
 
     def blocked(self, nodes):
@@ -275,8 +278,9 @@ class Comparison:
         blocked = collections.defaultdict(set)
         for row in query(self.trace, "SELECT callback_instance_id, by_callback_id FROM blocked_by"):
             blocked[row["callback_instance_id"]].add(row["by_callback_id"])
-        for row in query(self.trace, "SELECT id, callback_id, ready_ns, until_ns FROM callback_waits"):
+        for row in query(self.trace, "SELECT id, callback_id, ready_ns, until_ns, is_judged FROM callback_waits"):
             if row["callback_id"] in held and any(min(row["until_ns"], moment + HELD_NS) - max(row["ready_ns"], moment) > OVERLAP_NS
                                                   for moment, _, _ in self.ran.get(HOLDER, ())):
-                score.add(bool(blocked[row["id"]] & holder), True, "what blocked", HELD)
+                found = bool(blocked[row["id"]] & holder)
+                score.add(found or (False if row["is_judged"] else None), True, "what blocked", HELD)
         return score
