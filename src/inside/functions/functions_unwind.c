@@ -166,6 +166,7 @@ enum {
 	ADVANCE_2 = 0x03,
 	ADVANCE_4 = 0x04,
 	OFFSET_EXTENDED = 0x05,
+	RESTORE_EXTENDED = 0x06,
 	SAME_VALUE = 0x08,
 	REMEMBER = 0x0a,
 	RESTORE_STATE = 0x0b,
@@ -219,6 +220,7 @@ static bool step_extended(struct unwind_machine *machine, const struct entry *en
 		number = take_number(bytes, false);
 		return set_place(machine, number,
 				 (int64_t)take_number(bytes, false) * entry->data_unit);
+	case RESTORE_EXTENDED: /* those of a function's end; the return address has a short one */
 	case SAME_VALUE:
 		return take_number(bytes, false) != REGISTER_RETURN;
 	case REMEMBER:

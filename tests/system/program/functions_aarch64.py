@@ -6,6 +6,7 @@ frame, may be signed, and a file may be loaded where another one was."""
 import contextlib
 import glob
 import os
+import re
 import shutil
 import signal
 import sys
@@ -45,6 +46,49 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# Prints what functions_read_frame() says of the addresses that it reads, in a file that it loads.
+FRAMES = r"""
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include "inside/functions/functions_frames.h"
+int main(int argc, char **argv)
+{
+	void *library = dlopen(argv[argc - 1], RTLD_NOW);
+	struct link_map *map;
+	unsigned long at;
+	if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map))
+		return 1;
+	while (scanf("%lx", &at) == 1) {
+		struct functions_frame frame = functions_read_frame(map->l_addr + at);
+		printf(frame.is_known ? "%s%+d c%+d\n" : "none\n", frame.from_x29 ? "x29" : "sp", frame.end, frame.place);
+	}
+	return 0;
+}
+"""
+
+
+def frames(check, scratch):
+    """The frames of all functions of a library, at each address where one changes, are those that readelf finds."""
+    library, columns, wanted = f"{PREFIX}/lib/libc.so.6", [], []
+    for line in run("aarch64-linux-gnu-readelf", "--debug-dump=frames-interp", library).stdout.splitlines():
+        words = line.split()
+        if words[:2] == ["LOC", "CFA"]:
+            columns = words
+        elif columns and re.match("[0-9a-f]{16} (sp|x29|exp)", line):
+            row = dict(zip(columns, words))
+            is_known = re.match(r"c-\d", row.get("ra", "")) and row["CFA"] != "exp"
+            wanted.append((int(row["LOC"], 16), f"{row['CFA']} {row['ra']}" if is_known else "none"))
+    wanted = [(at, frame) for at, frame in wanted if at]        # without those that are shared by functions
+    check.ok("readelf knows frames", len(wanted) > 1000, len(wanted))
+    source, program = os.path.join(scratch, "frames.c"), os.path.join(scratch, "frames")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(FRAMES)
+    run(CC, "-O1", "-D_GNU_SOURCE", "-Isrc", "-Iinclude", "-o", program, source, "src/inside/functions/functions_unwind.c", cwd=SOURCE)
+    # An address to which a call returns is behind the call.
+    found = run(QEMU, "-L", PREFIX, program, library, input="\n".join(f"{at + 4:x}" for at, _ in wanted)).stdout.splitlines()
+    check.equal("frames are as readelf finds them", [(hex(at), frame, its) for (at, frame), its in zip(wanted, found) if frame != its][:5], [])
+    check.equal("all frames were asked for", len(found), len(wanted))
 
 
 def libraries(scratch):
@@ -95,6 +139,7 @@ def test(check, scratch):
         skip("cross-built without sanitizers")
     if not all(map(shutil.which, (CC, QEMU))):
         skip(f"{CC} and {QEMU} are needed")
+    frames(check, scratch)
     preload = libraries(scratch)
     # The emulator's vfork() is a fork() that libc does not know of.
     c = [*"-pg -DVFORK=fork".split()]
