@@ -154,8 +154,16 @@ struct status_view {
 };
 
 static const struct table_column relay_columns[] = {
-	{ "sink", "sink" }, { "url", "sends to" }, { "session", "as" }, { "state", "relay" }, { "waiting_bytes", "not stored yet" },
-	{ "spool_bytes", "at most" }, { "lost", "lost for it" }, { "lost_on_the_way", "lost on the way" }, { "error", "because" },
+	{ "sink", "sink" },
+	{ "url", "sends to" },
+	{ "session", "as" },
+	{ "state", "relay" },
+	{ "waiting_bytes", "not stored yet" },
+	{ "spool_bytes", "at most" },
+	{ "lost", "lost for it" },
+	{ "lost_on_the_way", "lost on the way" },
+	{ "lost_there", "lost there" },
+	{ "error", "because" },
 };
 
 /* Where a sink sends to, and what the relay has not stored yet. */
@@ -175,6 +183,8 @@ static void print_relay(struct table *table, struct json_object *sink, struct js
 	table_u64(table, json_get_u64(sink, "dropped") + json_get_u64(sink, "unwritten"));
 	/* Nothing is lost on the way over TCP. */
 	cli_cell(table, json_get(relay, "lost_events"), json_get_u64(relay, "lost_events"));
+	/* What its disk did not take. */
+	table_u64(table, json_get_u64(relay, "unstored_events"));
 	table_text(table, why && *why ? why : NULL);
 }
 

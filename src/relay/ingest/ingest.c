@@ -95,6 +95,7 @@ static const struct {
 	{ WIRE_CHUNK_EXISTS, "TRACE_CHUNK_EXISTS", ingest_on_chunk_exists, 11, 0 },
 	{ WIRE_STORED, "STORED", ingest_on_stored, 12, ANY_TIME },
 	{ WIRE_LOST, "LOST", ingest_on_lost, 12, ANY_TIME },
+	{ WIRE_LOST_COUNT, "LOST_COUNT", ingest_on_lost_count, 12, 0 },
 };
 
 static int dispatch(struct ingest_call *call, uint32_t cmd)

@@ -85,5 +85,6 @@ int ingest_on_end_pending(struct ingest_call *call);
 /* ---- resume.c ---- */
 int ingest_on_stored(struct ingest_call *call);
 int ingest_on_lost(struct ingest_call *call);
+int ingest_on_lost_count(struct ingest_call *call);
 
 #endif

@@ -30,7 +30,9 @@ int ingest_on_configuration(struct ingest_call *call)
 	const struct wire_configuration reply = {
 		known ? WIRE_OK : WIRE_ERR_PROTOCOL,
 		(known ? WIRE_CLEAR_ALLOWED : 0) |
-			(ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED | WIRE_HAS_COUNTS : 0) |
+			(ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED | WIRE_HAS_COUNTS |
+					 WIRE_HAS_LOST_COUNT
+			      : 0) |
 			(ours && call->ingest->relay->datagram_port ? WIRE_HAS_DATAGRAMS : 0),
 	};
 

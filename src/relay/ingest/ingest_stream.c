@@ -162,6 +162,20 @@ int ingest_on_data_pending(struct ingest_call *call)
 	return ingest_answer(call, true);
 }
 
+int ingest_on_lost_count(struct ingest_call *call)
+{
+	const struct relay_session *session = call->ingest->session;
+	const struct wire_lost_count reply = {
+		.ret = WIRE_OK,
+		.packets = session->unstored_packets,
+		.events = session->unstored_events,
+		.facts = session->unstored_facts,
+	};
+
+	wire_put_lost_count(call->reply, &reply);
+	return 0;
+}
+
 int ingest_on_quiescent(struct ingest_call *call)
 {
 	return ingest_answer(call, WIRE_OK);

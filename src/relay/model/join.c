@@ -77,6 +77,19 @@ struct joined_publication {
 	uint64_t seq;
 };
 
+/* The disk did not take a packet, or its entry among the lost ones. */
+static void count_unstored(struct relay_stream *stream, uint64_t events)
+{
+	struct relay_session *session = stream->session;
+
+	if (wire_is_facts(stream->channel)) {
+		session->unstored_facts += events;
+		return;
+	}
+	session->unstored_packets++;
+	session->unstored_events += events;
+}
+
 /* Whether a newer file has its name. */
 static bool is_overwritten(const struct relay_stream *stream, const struct store_file *file)
 {
@@ -99,6 +112,7 @@ static void on_stored(void *context, bool stored)
 			stream->until = publication->entry.timestamp_end;
 	} else {
 		stream->lost++;
+		count_unstored(stream, publication->entry.events);
 	}
 	relay_changed(stream->session);
 	publication->file->entries += stored;
@@ -145,6 +159,37 @@ static void half_free(struct relay_stream *stream, struct relay_half *half)
 	free(half);
 }
 
+struct lost_note {
+	struct relay_stream *stream;
+	uint64_t events;
+};
+
+static void on_noted(void *context, bool stored)
+{
+	struct lost_note *note = context;
+
+	note->stream->writing--;
+	if (!stored)
+		count_unstored(note->stream, note->events);
+	free(note);
+}
+
+/* Adds a lost packet to the index of these; else it is only counted. */
+static void note_lost(struct relay_stream *stream, const struct ctf_index_entry *entry)
+{
+	struct lost_note *note = stream->file ? malloc(sizeof(*note)) : NULL;
+
+	if (note) {
+		*note = (struct lost_note){ stream, entry->events };
+		if (store_entry(stream->file, entry, on_noted, note) == 0) {
+			stream->writing++;
+			return;
+		}
+		free(note);
+	}
+	count_unstored(stream, entry->events);
+}
+
 static void give_up(struct relay_stream *stream, struct relay_half *half)
 {
 	struct relay *relay = stream->session->relay;
@@ -153,9 +198,7 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 
 	if (half->has_index) {
 		half->entry.offset = UINT64_MAX;
-		if (stream->file &&
-		    store_entry(stream->file, &half->entry, relay_job_done, stream) == 0)
-			stream->writing++;
+		note_lost(stream, &half->entry);
 		first = !stream->lost++;
 	/* A request that waits for this packet waits no longer. */
 		if ((int64_t)(half->seq - stream->data_seq) > 0 || stream->data_seq == RELAY_NO_SEQ)

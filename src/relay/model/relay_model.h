@@ -124,6 +124,7 @@ struct relay_stream {
 	uint64_t received, written, stored;
 	uint64_t classes; /* stream classes declared in what viewers may read: bits, DECLARED_ALL:
 			     all */
+	bool unstored;    /* metadata: the disk did not take all of it */
 	int64_t written_ns;
 	unsigned begun;           /* how often the metadata began again */
 	struct declared declared; /* in what was received */
@@ -177,6 +178,8 @@ struct relay_session {
 	uint64_t cookie;  /* of its datagrams; 0: none */
 	size_t datagram_bytes; /* in windows of its streams */
 	bool told;             /* how many packets were lost */
+	/* What could not be stored, and is not in an index of lost packets: WIRE_LOST_COUNT. */
+	uint64_t unstored_packets, unstored_events, unstored_facts;
 };
 
 /* What all clients together, or one of them, may use of a relay. 0: the default, which each comment

@@ -271,7 +271,7 @@ void relay_show_metadata(struct relay_stream *stream)
 
 void relay_end_metadata(struct relay_stream *stream)
 {
-	const bool cut_off = stream->session->is_ours && !stream->closing;
+	const bool cut_off = stream->session->is_ours && (!stream->closing || stream->unstored);
 
 	if (!cut_off || !stream->stored || stream->stored >= stream->received || !stream->file) {
 		relay_show_metadata(stream);
@@ -300,6 +300,7 @@ static void metadata_stored(void *context, bool stored)
 	struct relay_stream *stream = piece->stream;
 
 	stream->writing--;
+	stream->unstored |= !stored;
 	if (stored && piece->begun == stream->begun) {
 		stream->written = piece->end;
 		stream->written_ns = stream->session->relay->now_ns();
@@ -365,7 +366,7 @@ int relay_data_begin(struct relay_stream *stream, const struct wire_data *header
 	stream->coming.active = true;
 	stream->coming.seq = header->seq;
 	stream->coming.got = 0;
-	stream->coming.at = stream->end;
+	stream->coming.at = stream->file->begin = stream->end;
 	stream->coming.size = header->size;
 	stream->coming.padding = header->padding;
 	return 0;

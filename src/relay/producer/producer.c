@@ -273,6 +273,7 @@ static int on_reply(struct producer *producer, const struct producer_request *to
 	case WIRE_DATA_PENDING:
 	case WIRE_STORED:
 	case WIRE_LOST:
+	case WIRE_LOST_COUNT:
 	case WIRE_DATAGRAMS:
 		break;			/* the caller's to read */
 	case WIRE_VERSION:

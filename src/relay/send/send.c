@@ -96,8 +96,9 @@ void send_lost(struct send *send)
 	send->state = SEND_OFFLINE;
 	producer_reset(&send->producer);
 	send->unannounced = 0;
-	send->asking = false;
+	send->asking = send->counting = false;
 	send->asking_streams = 0;
+	send->unstored_here = (struct spool_unstored){ 0 };
 	send->cookie = 0;
 	send->told_ns = send->end_ns = 0;
 	send->sent.at[SPOOL_FACTS] = send->stored.at[SPOOL_FACTS] = 0;
@@ -210,6 +211,9 @@ static int answered(void *context, uint32_t command, void *about, struct wire_in
 		return send_on_stored(send, about, in);
 	case WIRE_LOST:
 		return send_on_lost(send, about, in, err);
+	case WIRE_LOST_COUNT:
+		send_on_lost_count(send, in);
+		return 0;
 	case WIRE_DATAGRAMS:
 		return send_on_datagrams(send, in, err);
 	case WIRE_CREATE_SESSION:

@@ -117,6 +117,12 @@ struct send {
 	struct wire_out piece;             /* the datagram that is composed */
 	uint64_t lost_packets,
 		lost_events;         /* datagrams that were lost: neither stored nor sent again */
+	/*
+	 * What relays could not store, and what the present one has said of its session. A relay
+	 * that is left at such a moment may count packets that the next session sends again.
+	 */
+	struct spool_unstored unstored, unstored_here;
+	bool counting;               /* WIRE_LOST_COUNT is in the queue: the round ends with it */
 	uint64_t ask_at;             /* when to begin the next round */
 	uint64_t horizon_ns;         /* no earlier event will come, apart from those ... */
 	struct send_place horizon;   /* ... before these positions */

@@ -106,6 +106,7 @@ int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, stru
 	send->sent.at[SPOOL_RUN] = send->stored.at[SPOOL_RUN] = stored.position;
 	send->lost_packets = stored.lost_packets;
 	send->lost_events = stored.lost_events;
+	send->unstored = stored.unstored;
 	send->finish = true;
 	return 0;
 }

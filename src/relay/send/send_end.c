@@ -119,7 +119,7 @@ static void ask_for_more(struct send *send)
 	send->asking = true;
 	send->round = send->sent;
 	send->round_counted = (struct spool_stored){ send->round.at[SPOOL_RUN], send->lost_packets,
-						     send->lost_events };
+						     send->lost_events, send->unstored };
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
@@ -188,6 +188,7 @@ static void round_done(struct send *send)
 	 * still keeps. */
 	send->round_counted.lost_packets += send->lost_packets - packets;
 	send->round_counted.lost_events += send->lost_events - events;
+	send->round_counted.unstored = send->unstored;
 	send->asking = false;
 	send->stored = send->round;
 	for (unsigned i = 0; i < send->stream_count; i++) {
@@ -198,6 +199,19 @@ static void round_done(struct send *send)
 	spool_release(send->spool, &send->round_counted);
 	if (producer_has_chunks(&send->producer))
 		close_ended(send);
+}
+
+/* All is written, as far as the disk took it: how much did it not? */
+static void end_round(struct send *send)
+{
+	if (!(send->flags & WIRE_HAS_LOST_COUNT) || send->counting) {
+		send->counting = false;
+		round_done(send);
+		return;
+	}
+	producer_request(&send->producer, WIRE_LOST_COUNT, 0, NULL);
+	send->counting = true;
+	send->asking_streams++;
 }
 
 /* Asks streams again that answered "pending". Return: how many. */
@@ -228,7 +242,7 @@ void send_ask(struct send *send, uint64_t now_ns)
 	else
 		ask_for_more(send);
 	if (!send->asking_streams)
-		round_done(send);
+		end_round(send);
 	send->ask_at =
 		now_ns +
 		(send->finish ? ASK_AGAIN_NS : ASK_NS * (1 + send->stream_count / STREAMS_PER_ASK));
@@ -261,7 +275,7 @@ void send_asked(struct send *send)
 		if (send->stream[i]->pending)
 			return;
 	if (!send->asking_streams)
-		round_done(send);
+		end_round(send);
 }
 
 /* ---- the end ---- */

@@ -77,6 +77,12 @@ int session_relay_end(struct session_relay *relay, struct kymo_err *err)
 		rc = err_set(err, KYMO_EXIT_FAILED,
 			     "%" PRIu64 " packets with %" PRIu64 " events were lost on the way to %.300s",
 			     relay->rest.lost_packets, relay->rest.lost_events, relay->url);
+	else if (relay->rest.unstored.packets || relay->rest.unstored.facts)
+		rc = err_set(err, KYMO_EXIT_FAILED,
+			     "%.300s could not store %" PRIu64 " packets with %" PRIu64
+			     " events, and %" PRIu64 " init events",
+			     relay->url, relay->rest.unstored.packets, relay->rest.unstored.events,
+			     relay->rest.unstored.facts);
 	relay_free(relay);
 	return rc;
 }

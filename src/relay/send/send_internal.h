@@ -70,6 +70,9 @@ void send_ask_lost(struct send *send, struct send_stream *stream, const char *pa
 int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in,
 		 struct kymo_err *err);
 
+/** send_on_lost_count() - the answer: what the relay could not store. */
+void send_on_lost_count(struct send *send, struct wire_in *in);
+
 /** send_count_lost() - @record, a packet of @stream, is stored or lost: count it if it is lost. */
 void send_count_lost(struct send *send, struct send_stream *stream,
 		     const struct spool_record *record);

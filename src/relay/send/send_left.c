@@ -52,6 +52,7 @@ static void end(struct send_left *left, unsigned number, uint64_t patience_ns)
 	sender_finish(left->item[number].sender, patience_ns, &rest);
 	left->lost_packets += rest.lost_packets;
 	left->lost_events += rest.lost_events;
+	spool_unstored_add(&left->unstored, &rest.unstored);
 	spool_close(left->item[number].spool, !rest.is_stored);
 }
 

@@ -93,6 +93,23 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 	return 0;
 }
 
+void send_on_lost_count(struct send *send, struct wire_in *in)
+{
+	struct spool_unstored *here = &send->unstored_here, *all = &send->unstored;
+	struct wire_lost_count reply;
+
+	if (!wire_get_lost_count(in, &reply))
+		return;
+	if (reply.ret == WIRE_OK && reply.packets >= here->packets &&
+	    reply.events >= here->events && reply.facts >= here->facts) {
+		all->packets += reply.packets - here->packets;
+		all->events += reply.events - here->events;
+		all->facts += reply.facts - here->facts;
+		*here = (struct spool_unstored){ reply.packets, reply.events, reply.facts };
+	}
+	send_asked(send);
+}
+
 void send_count_lost(struct send *send, struct send_stream *stream,
 		     const struct spool_record *record)
 {

@@ -171,6 +171,7 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 		.state = SEND_DONE,
 		.lost_packets = to->rest.lost_packets,
 		.lost_events = to->rest.lost_events,
+		.unstored = to->rest.unstored,
 	};
 
 	if (to->sender)
@@ -184,6 +185,12 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 		json_object_object_add(object, "lost_packets", json_object_new_uint64(stats.lost_packets));
 		json_object_object_add(object, "lost_events", json_object_new_uint64(stats.lost_events));
 	}
+	json_object_object_add(object, "unstored_packets",
+			       json_object_new_uint64(stats.unstored.packets));
+	json_object_object_add(object, "unstored_events",
+			       json_object_new_uint64(stats.unstored.events));
+	json_object_object_add(object, "unstored_init_events",
+			       json_object_new_uint64(stats.unstored.facts));
 	json_object_object_add(object, "spool", json_object_new_uint64(to->options.spool_size));
 	json_object_object_add(object, "why", json_object_new_string(stats.why));
 	if (!to->sender) {
@@ -206,6 +213,23 @@ static void say_lost(const struct relay_sink *to, const struct sender_rest *rest
 		return;
 	(void)snprintf(text, sizeof text, "%" PRIu64 " packets with %" PRIu64 " events were lost on the way to %.200s",
 		       rest->lost_packets, rest->lost_events, to->url);
+	to->options.say(to->options.context, text);
+}
+
+static void say_unstored(const struct relay_sink *to, const struct spool_unstored *unstored)
+{
+	char text[1024], facts[128] = "";
+
+	if ((!unstored->packets && !unstored->facts) || !to->options.say)
+		return;
+	if (unstored->facts)
+		(void)snprintf(facts, sizeof facts,
+			       " and %" PRIu64 " init events (names of nodes, topics, threads)",
+			       unstored->facts);
+	(void)snprintf(text, sizeof text,
+		       "%.200s could not store %" PRIu64 " packets with %" PRIu64
+		       " events%s; its messages say why, such as a full disk",
+		       to->url, unstored->packets, unstored->events, facts);
 	to->options.say(to->options.context, text);
 }
 
@@ -240,7 +264,9 @@ static void finish(struct relay_sink *to)
 	send_left_end(&to->left, to->options.patience_ns);
 	rest.lost_packets += to->left.lost_packets;
 	rest.lost_events += to->left.lost_events;
+	spool_unstored_add(&rest.unstored, &to->left.unstored);
 	say_lost(to, &rest);
+	say_unstored(to, &rest.unstored);
 	to->rest = rest;
 	if (to->options.rest)
 		*to->options.rest = rest;

@@ -24,6 +24,7 @@ struct send_left {
 	} item[SEND_LEFT_MAX];
 	unsigned count;
 	uint64_t lost_packets, lost_events; /* of their datagrams: lost on the way */
+	struct spool_unstored unstored;     /* of them */
 };
 
 /**

@@ -171,7 +171,9 @@ static void count_rest(struct send *send, struct sender_rest *rest)
 	struct spool_record record;
 
 	*rest = (struct sender_rest){
-		.lost_packets = send->lost_packets, .lost_events = send->lost_events,
+		.lost_packets = send->lost_packets,
+		.lost_events = send->lost_events,
+		.unstored = send->unstored,
 	};
 	while (at < end) {
 		at = spool_read(send->spool, SPOOL_RUN, at, &record, &send->body, &send->body_room);

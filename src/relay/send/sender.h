@@ -44,6 +44,7 @@ struct sender_stats {
 	uint64_t sessions;                  /* begun at the relay */
 	uint64_t waiting;                   /* bytes in the spool that are not known to be stored */
 	uint64_t lost_packets, lost_events; /* datagrams: lost on the way, as the relay reports */
+	struct spool_unstored unstored;     /* what the relay received and could not store */
 	char why[256];                      /* why it is not connected; "": it is connected */
 };
 
@@ -78,6 +79,7 @@ bool sender_has_ended(struct sender *sender);
 struct sender_rest {
 	uint64_t packets, events;
 	uint64_t lost_packets, lost_events; /* datagrams: lost on the way, and not sent again */
+	struct spool_unstored unstored;     /* what the relay received and could not store */
 	bool is_stored; /* the relay stored all that was not lost, and the session was closed in
 			   order */
 };

@@ -137,6 +137,7 @@ static void publish(struct sender *sender)
 	sender->stats.sessions = sender->send.sessions;
 	sender->stats.lost_packets = sender->send.lost_packets;
 	sender->stats.lost_events = sender->send.lost_events;
+	sender->stats.unstored = sender->send.unstored;
 	if (sender->stats.state < SEND_READY && sender->send.state >= SEND_READY) {
 		sender->stats.why[0] = 0;
 		sender->backoff_ms = SENDER_BACKOFF_LEAST_MS;

@@ -62,11 +62,25 @@ struct spool_stream {
 	char name[NAME_MAX + 1];
 };
 
+/* What the relay received and could not store. */
+struct spool_unstored {
+	uint64_t packets, events; /* of runtime events */
+	uint64_t facts;           /* init events */
+};
+
+static inline void spool_unstored_add(struct spool_unstored *to, const struct spool_unstored *more)
+{
+	to->packets += more->packets;
+	to->events += more->events;
+	to->facts += more->facts;
+}
+
 /* Written in one write: a killed recorder has counted exactly the losses of the packets that it
  * released. */
 struct spool_stored {
 	uint64_t position;		/* SPOOL_RUN before it was released */
 	uint64_t lost_packets, lost_events;	/* before it: lost on the way to the relay */
+	struct spool_unstored unstored;         /* before it */
 };
 
 struct spool;

@@ -54,11 +54,34 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 	return 0;
 }
 
+/* Never makes it longer. */
+static int cut(int fd, uint64_t size)
+{
+	struct stat now;
+
+	if (fstat(fd, &now) < 0)
+		return errno;
+	return (uint64_t)now.st_size > size && ftruncate(fd, (off_t)size) < 0 ? errno : 0;
+}
+
+/* All or nothing. */
 static int append(int fd, const void *bytes, size_t size)
 {
 	const off_t end = lseek(fd, 0, SEEK_END);
+	const int error = end < 0 ? errno : write_at(fd, bytes, size, (uint64_t)end);
 
-	return end < 0 ? errno : write_at(fd, bytes, size, (uint64_t)end);
+	if (error && end >= 0)
+		(void)cut(fd, (uint64_t)end);
+	return error;
+}
+
+/* The disk did not take something: what is in the file stays, and it gets no more. */
+static int break_off(struct store_file *file, uint64_t good, int error)
+{
+	if (!file->broken && file->fd >= 0)
+		(void)cut(file->fd, good);
+	file->broken = true;
+	return error;
 }
 
 static int open_index(const struct store_file *file, const char *suffix, int *fd)
@@ -93,7 +116,7 @@ static int do_open(struct store_file *file)
 }
 
 /* Padding becomes a hole: nothing is written, however large it is said to be. */
-static int do_write(const struct file_job *job)
+static int write_bytes(const struct file_job *job)
 {
 	const off_t end = (off_t)(job->offset + job->size + job->padding);
 	const int error = write_at(job->file->fd, job->bytes, job->size, job->offset);
@@ -106,13 +129,17 @@ static int do_write(const struct file_job *job)
 	return now.st_size < end && ftruncate(job->file->fd, end) < 0 ? errno : 0;
 }
 
-static int do_metadata(const struct file_job *job)
+static int do_write(const struct file_job *job)
 {
-	const int error = do_write(job);
+	struct store_file *file = job->file;
+	const bool indexed = file->kind == STORE_PACKETS && file->entry_size;
+	const int error = file->broken ? EIO : write_bytes(job);
 
-	if (!error)
-		(void)ctf_lock_ready(job->file->fd, job->offset, job->size + job->padding);
-	return error;
+	if (error)
+		return break_off(file, indexed ? file->good : job->range, error);
+	if (file->kind == STORE_METADATA)
+		(void)ctf_lock_ready(file->fd, job->offset, job->size + job->padding);
+	return 0;
 }
 
 static int do_entry(struct file_job *job)
@@ -125,14 +152,22 @@ static int do_entry(struct file_job *job)
 		return EIO;
 	if (lost && file->lost_fd < 0) {
 		error = open_index(file, "lost", &file->lost_fd);
-		if (error)
+		if (error && file->lost_fd >= 0)
+			(void)close(file->lost_fd);
+		if (error) {
+			file->lost_fd = -1;
 			return error;
+		}
 	}
 	if (file->store->sync && !lost && fdatasync(file->fd))
-		return errno;
+		return break_off(file, file->good, errno);
 	if (!lost)
 		(void)ctf_lock_ready(file->fd, job->offset, job->range);
 	error = append(lost ? file->lost_fd : file->index_fd, job->bytes, job->size);
+	if (error && !lost)
+		return break_off(file, file->good, error);
+	if (!error && !lost && job->offset + job->range > file->good)
+		file->good = job->offset + job->range;
 	if (!error && file->store->sync && !lost && fdatasync(file->index_fd))
 		error = errno;
 	if (!error && lost)
@@ -149,7 +184,7 @@ static int do_entry(struct file_job *job)
 static int do_cut(const struct file_job *job)
 {
 	(void)ctf_lock_all(job->file->fd, job->offset);
-	return ftruncate(job->file->fd, (off_t)job->offset) ? errno : 0;
+	return cut(job->file->fd, job->offset);
 }
 
 /* -EAGAIN: another program reads the last point right now; it gets the next one. */
@@ -193,10 +228,10 @@ static void work(struct disk_job *disk_job)
 	switch (job->op) {
 	case OP_OPEN:
 		job->error = do_open(job->file);
+		job->file->broken = job->error != 0;
 		break;
 	case OP_WRITE:
-		job->error = job->file->kind == STORE_METADATA ? do_metadata(job) : do_write(job);
-		job->file->broken |= job->error != 0;
+		job->error = do_write(job);
 		break;
 	case OP_ENTRY:
 		job->error = do_entry(job);
@@ -324,6 +359,7 @@ int store_write(struct store_file *file, uint64_t offset, const void *bytes, siz
 		return -1;
 	job->offset = offset;
 	job->padding = padding;
+	job->range = file->kind == STORE_METADATA ? offset : file->begin;
 	job->done = when_done;
 	job->context = context;
 	if (size)

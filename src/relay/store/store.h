@@ -57,7 +57,10 @@ struct store_file {
 	uint64_t entries,
 		serial; /* of its user: entries asked for; number among the stream's files */
 	int fd, index_fd, lost_fd; /* opened by the disk's thread; -1: closed */
-	bool broken;               /* the disk's thread: a packet is incomplete; no more entries */
+	/* Of the disk's thread: */
+	bool broken;    /* something could not be written: nothing more is */
+	uint64_t good;  /* the file with an index: where the last packet that is in it ends */
+	uint64_t begin; /* of its user: where the packet begins that is written */
 	bool failed;               /* opening or writing failed: the rest is not stored */
 	bool told;
 	char path[];			/* below the root; more names follow its NUL */
@@ -90,6 +93,9 @@ void store_unref(struct store_file *file);
 /**
  * store_write() - write @size bytes and @padding zeros at @offset
  * @done: may be NULL
+ *
+ * If the disk does not take them, the file is cut back to the last packet in its index, and nothing
+ * more is written to it: what readers find is whole.
  *
  * Return: 0; -1: out of memory; @done is not called then.
  */

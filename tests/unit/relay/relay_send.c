@@ -265,7 +265,7 @@ static void test_limit(void **state)
 	assert_int_equal(rc, -ENOBUFS);
 	assert_int_equal(count, SPOOL_LEAST / (sizeof packet + SPOOL_RECORD));
 	spool_release(scene->spool,
-		      &(struct spool_stored){ 3 * (sizeof packet + SPOOL_RECORD), 0, 0 });
+		      &(struct spool_stored){ .position = 3 * (sizeof packet + SPOOL_RECORD) });
 	assert_int_equal(spool_waiting(scene->spool), (count - 3) * (sizeof packet + SPOOL_RECORD));
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 }
@@ -285,7 +285,7 @@ static void test_adopt(void **state)
 	for (int i = 0; i < 3; i++)
 		add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 	assert_int_equal(spool_note(scene->spool, "for whom"), 0);
-	spool_release(scene->spool, &(struct spool_stored){ whole, 2, 7 });
+	spool_release(scene->spool, &(struct spool_stored){ whole, 2, 7, { 1, 3, 0 } });
 	assert_int_equal(spool_adopt(scene->parent, name, &again), -EWOULDBLOCK);
 	(void)snprintf(keep, sizeof keep, "%s", name);
 	spool_close(scene->spool, true);		/* as if its recorder had been killed, ... */

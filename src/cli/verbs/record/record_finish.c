@@ -2,6 +2,7 @@
 /* The end of `kymo record`: the summary, and the exit status. */
 #include "cli/verbs/record/record_finish.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/verbs/record/nothing_traced.h"
@@ -20,6 +21,21 @@ static int outcome(const struct record_result *result, const struct record_wishe
 	return KYMO_EXIT_OK;
 }
 
+/* What the relay has is less than what was recorded: the last line does not hide it. */
+static void print_sent(const struct record_relay *relay)
+{
+	const struct sender_rest *rest = &relay->rest;
+	const uint64_t missing = rest->events + rest->lost_events + rest->unstored.events;
+
+	fprintf(stderr, "sent:  %s", relay->url);
+	if (missing)
+		fprintf(stderr, ", but the relay does not have %" PRIu64 " of the events", missing);
+	else if (rest->unstored.facts)
+		fprintf(stderr, ", but the relay does not have %" PRIu64 " of the init events",
+			rest->unstored.facts);
+	fputc('\n', stderr);
+}
+
 int record_finish_trace(const struct record_result *result, const struct record_options *record,
 			const struct record_wishes *wishes, const struct record_relay *relay)
 {
@@ -33,13 +49,15 @@ int record_finish_trace(const struct record_result *result, const struct record_
 				record->stacks_hz ? &result->stacks : NULL, record->session.output,
 				wishes->format, wishes->quiet);
 	if (relay->url && !wishes->quiet)
-		fprintf(stderr, "sent:  %s\n", relay->url);
+		print_sent(relay);
 	for (unsigned i = 0; i < record->session.more_count && !wishes->quiet; i++)
 		fprintf(stderr, "also:  %s\n", record->session.more[i]);
 	if (status != KYMO_EXIT_OK)
 		return status;
 	status = outcome(result, wishes);
-	if (status == KYMO_EXIT_OK && (relay->rest.events || relay->rest.lost_events) &&
+	if (status == KYMO_EXIT_OK &&
+	    (relay->rest.events || relay->rest.lost_events || relay->rest.unstored.events ||
+	     relay->rest.unstored.facts) &&
 	    wishes->strict)
 		return KYMO_EXIT_LOSS;
 	return status;
