@@ -3,11 +3,13 @@
 #include "caret/dds/bus.h"
 #include "caret/dds/bus_domain.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "messages.h"
 
 static const char enclave[] = "enclave=/;";	/* without it rmw_cyclonedds does not accept a participant as one of ROS */
@@ -68,15 +70,23 @@ static const struct {
 
 /*
  * CycloneDDS itself deserialises and checks messages, and writes a line into its log for each
- * invalid one. So its log comes here, and the first invalid message is reported.
+ * invalid one. So its log comes here. The first invalid message is reported, and of its errors a
+ * few in a while: who can reach the agent must not fill the disk with its log. The others are
+ * counted.
  */
+#define ERRORS_AT_ONCE 4u
+#define ERRORS_AGAIN_NS 60000000000 /* after so long a further one is reported */
+
 static struct {
 	pthread_mutex_t lock;
 	unsigned buses;
-	bool told;
+	uint64_t invalid; /* messages that were left out */
+	uint64_t untold;  /* errors that were not reported */
+	unsigned at_once; /* errors that may still be reported now */
+	int64_t again_ns; /* when the next one may be */
 	void (*say)(void *context, const char *text);
 	void *context;
-} malformed = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} cyclone = { .lock = PTHREAD_MUTEX_INITIALIZER, .at_once = ERRORS_AT_ONCE };
 
 static bool is_malformed(const char *text)
 {
@@ -85,46 +95,86 @@ static bool is_malformed(const char *text)
 
 static void report(const char *what, const char *message)
 {
-	char text[512];
+	char text[512], untold[64] = "";
 
-	(void)snprintf(text, sizeof text, "%s: %.*s", what, (int)strcspn(message, "\n"), message);
-	if (malformed.say)
-		malformed.say(malformed.context, text);
+	if (cyclone.untold)
+		(void)snprintf(untold, sizeof untold, " (and %" PRIu64 " errors before)",
+			       cyclone.untold);
+	(void)snprintf(text, sizeof text, "%s: %.*s%s", what, (int)strcspn(message, "\n"), message,
+		       untold);
+	cyclone.untold = 0;
+	cyclone.say(cyclone.context, text);
+}
+
+static void report_error(const char *message)
+{
+	const int64_t now = now_ns();
+
+	if (!cyclone.at_once && now < cyclone.again_ns) {
+		cyclone.untold++;
+		return;
+	}
+	cyclone.at_once -= cyclone.at_once > 0;
+	cyclone.again_ns = now + ERRORS_AGAIN_NS;
+	report("CycloneDDS", message);
 }
 
 static void on_log(void *unused, const dds_log_data_t *data)
 {
 	(void)unused;
-	(void)pthread_mutex_lock(&malformed.lock);
-	if (is_malformed(data->message)) {
-		if (!malformed.told)
-			report("an invalid message was left out, and so will be all others", data->message);
-		malformed.told |= malformed.say != NULL;
+	(void)pthread_mutex_lock(&cyclone.lock);
+	if (!cyclone.say)
+		;
+	else if (is_malformed(data->message)) {
+		if (!cyclone.invalid++)
+			report("an invalid message was left out, and so will be all others",
+			       data->message);
 	} else if (data->priority & (DDS_LC_FATAL | DDS_LC_ERROR)) {
-		report("CycloneDDS", data->message);
+		report_error(data->message);
 	}
-	(void)pthread_mutex_unlock(&malformed.lock);
+	(void)pthread_mutex_unlock(&cyclone.lock);
 }
 
 static void watch_log(void (*say)(void *context, const char *text), void *context)
 {
-	(void)pthread_mutex_lock(&malformed.lock);
-	malformed.buses++;
-	malformed.say = say;
-	malformed.context = context;
-	(void)pthread_mutex_unlock(&malformed.lock);
+	(void)pthread_mutex_lock(&cyclone.lock);
+	cyclone.buses++;
+	cyclone.say = say;
+	cyclone.context = context;
+	(void)pthread_mutex_unlock(&cyclone.lock);
 	dds_set_log_sink(on_log, NULL);
+}
+
+/* What was not reported, when nothing more comes. */
+static void report_rest(void)
+{
+	char text[160];
+
+	if (cyclone.invalid > 1 && cyclone.say) {
+		(void)snprintf(text, sizeof text,
+			       "%" PRIu64 " invalid messages were left out in all",
+			       cyclone.invalid);
+		cyclone.say(cyclone.context, text);
+	}
+	if (cyclone.untold && cyclone.say) {
+		(void)snprintf(text, sizeof text, "CycloneDDS: %" PRIu64 " errors more",
+			       cyclone.untold);
+		cyclone.say(cyclone.context, text);
+	}
+	cyclone.invalid = cyclone.untold = 0;
+	cyclone.at_once = ERRORS_AT_ONCE;
+	cyclone.say = NULL;
 }
 
 static void unwatch_log(void)
 {
 	bool last;
 
-	(void)pthread_mutex_lock(&malformed.lock);
-	last = --malformed.buses == 0;
+	(void)pthread_mutex_lock(&cyclone.lock);
+	last = --cyclone.buses == 0;
 	if (last)
-		malformed.say = NULL;
-	(void)pthread_mutex_unlock(&malformed.lock);
+		report_rest();
+	(void)pthread_mutex_unlock(&cyclone.lock);
 	if (last)
 		dds_set_log_sink(NULL, NULL);
 }
