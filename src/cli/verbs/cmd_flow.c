@@ -12,7 +12,7 @@
 #include "report/flow/flow.h"
 #include "report/why/report_why.h"
 
-#define WORST_MAX 1000	/* instances of a chain */
+#define WORST_MAX 1000u /* instances of a chain */
 
 struct options {
 	int format;
@@ -32,7 +32,9 @@ static const struct opt opts[] = {
 	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
 	  "show only the chain with this number, with its segments", NULL },
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
-	  "show the N longest instances of each chain (default 1, at most 1000)", NULL },
+	  "show the N longest instances of each chain (default 1, at most 1000; of a loop or span at "
+	  "most 100)",
+	  NULL },
 	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
 	  "show what led to this publication and what followed, as a tree", NULL },
 	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
@@ -83,10 +85,11 @@ static int read_operands(int *argc, char **argv, const char **pattern, const cha
 		if (!chain && (access(argv[i], F_OK) == 0 || (alone && cli_means_path(argv[i]))))
 			continue;
 		if (asked)
-			return err_set(err, KYMO_EXIT_USAGE,
-				       "'%s' and '%s': only one chain, action, loop or span at a time; if one "
-				       "of the two is a trace, its path does not exist",
-				       asked, argv[i]);
+			return err_set(
+				err, KYMO_EXIT_USAGE,
+				"'%s' and '%s': only one chain, action, loop or span at a time; if one "
+				"of the two is a trace, its path does not exist",
+				asked, argv[i]);
 		asked = take(argc, argv, i--);
 		*(chain ? pattern : span) = asked;
 	}
@@ -100,17 +103,20 @@ static void name_others(struct answer *answer, const char *span)
 
 	text_shell(what, sizeof(what), span);
 	text_shell(of, sizeof(of), answer->traces.name);
-	(void)snprintf(text, sizeof(text),
-		       "'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor an "
-		       "action, loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
-		       "one, part by part) or \"kymo report %s --all\" (all distributions).",
-		       span, of, what, of);
+	(void)snprintf(
+		text, sizeof(text),
+		"'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor an "
+		"action, loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
+		"one, part by part) or \"kymo report %s --all\" (all distributions).",
+		span, of, what, of);
 	table_value_text(answer->table, "trace", "Trace", answer->traces.name);
 	table_value_text(answer->table, "why_empty", "Nothing to show", text);
 }
 
-static int check_suggest(const struct options *o, const char *pattern, struct kymo_err *err)
+static int check(const struct options *o, const char *pattern, struct kymo_err *err)
 {
+	if (o->worst > WORST_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "--worst must be at most %u", WORST_MAX);
 	if (o->suggest && (pattern || o->chain || o->message || o->at || o->latest))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--suggest goes without --chain, --message, --at, --latest and a "
@@ -124,7 +130,9 @@ static int read_at(const struct answer *answer, const char *at, int64_t *at_ns,
 	int64_t first_ns;
 
 	return at && (cli_first_time(answer->reader, &first_ns, err) ||
-		      cli_read_point("at", at, first_ns, answer->clock, at_ns, err)) ? -1 : 0;
+		      cli_read_point("at", at, first_ns, answer->clock, at_ns, err))
+		       ? -1
+		       : 0;
 }
 
 static bool has_ros(const struct kymo_ctf_reader *reader)
@@ -150,9 +158,7 @@ static int try_spans(struct answer *answer, const struct options *o,
 		.format = flow->format,
 		.callback = span,
 		.at_ns = flow->at_ns == INT64_MIN ? 0 : flow->at_ns,
-		.worst = !flow->worst                  ? 1
-			 : flow->worst < WHY_WORST_MAX ? flow->worst
-						       : WHY_WORST_MAX,
+		.worst = flow->worst ? flow->worst : 1,
 		.begin_ns = flow->begin_ns,
 		.end_ns = flow->end_ns,
 		.clock = flow->clock,
@@ -163,8 +169,13 @@ static int try_spans(struct answer *answer, const struct options *o,
 
 	if (span ? false : asks_chains(o, flow) || has_ros(answer->reader))
 		return 0;
-	status = span ? why_flow_goals(answer->reader, answer->traces.name, &why, answer->table, err)
-		      : 0;
+	if (flow->worst > WHY_WORST_MAX)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--worst must be at most %u for an action, loop or span",
+			       WHY_WORST_MAX);
+	status =
+		span ? why_flow_goals(answer->reader, answer->traces.name, &why, answer->table, err)
+		     : 0;
 	if (!status)
 		status = why_flow_spans(answer->reader, answer->traces.name, &why, answer->table,
 					err);
@@ -189,7 +200,7 @@ static int show(struct answer *answer, const struct options *o, const struct flo
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
-	struct flow_options flow = {.at_ns = INT64_MIN};
+	struct flow_options flow = { .at_ns = INT64_MIN };
 	struct captures *captures = NULL;
 	const char *span = NULL;
 	struct answer_kept kept;
@@ -198,16 +209,17 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	answer_command(&kept, "flow", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
-	    read_operands(&argc, argv, &flow.pattern, &span, err) ||
-	    check_suggest(&o, flow.pattern, err) ||
+	    read_operands(&argc, argv, &flow.pattern, &span, err) || check(&o, flow.pattern, err) ||
 	    (span && asks_chains(&o, &flow) &&
 	     err_set(err, KYMO_EXIT_USAGE,
-		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; an action, loop or span goes without "
-		     "--chain, --message, --latest, --suggest, --capture and a selection", span)) ||
+		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; an action, loop or span "
+		     "goes without --chain, --message, --latest, --suggest, --capture and a "
+		     "selection",
+		     span)) ||
 	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
 	if (o.capture.count)
-		*kept.command = '\0';		/* an answer is kept for traces alone */
+		*kept.command = '\0'; /* an answer is kept for traces alone */
 	if (answer_recall(&kept, argc, argv)) {
 		kept_close(&kept.kept);
 		return KYMO_EXIT_OK;
@@ -223,7 +235,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	flow.selection = &o.selection;
 	flow.limit = o.limit;
 	flow.chain = o.chain;
-	flow.worst = o.worst < WORST_MAX ? (unsigned)o.worst : WORST_MAX;
+	flow.worst = (unsigned)o.worst;
 	flow.all_topics = o.all;
 	flow.latest = o.latest;
 	flow.suggest = o.suggest;
@@ -249,49 +261,50 @@ const struct verb verb_flow = {
 	.name = "flow",
 	.synopsis = "[TRACE...] ['FROM -> TO' | ACTION | SPAN]",
 	.summary = "follow messages through callbacks: chains, latency, where they stop",
-	.description = "A callback publishes a message, another callback receives it and publishes "
-		       "in turn: that is a "
-		       "chain. It leads from a timer, or from a message of unknown origin, to a "
-		       "callback that publishes "
-		       "nothing. If you name no chain, flow lists all different chains of the "
-		       "trace, the longest first: "
-		       "how many began and arrived, and their end-to-end latency. For the first "
-		       "three it also shows how "
-		       "long each segment took, where chains stopped and why, and the longest "
-		       "instance. Without TRACE: "
-		       "the newest trace.\n\n"
-		       "You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" "
-		       "between them; globs are "
-		       "allowed, and anything may lie between two of them. A chain that begins or "
-		       "ends with a topic does "
-		       "so where the publish call begins; with a node, where its callback starts "
-		       "or returns.\n\n"
-		       "Segments: run (the callback, until it publishes), publish (the publish "
-		       "call, until the "
-		       "middleware has the message), transport (until the message is taken), wait "
-		       "(the part of that time "
-		       "in which the taking thread ran other callbacks), take (until the callback "
-		       "starts), and cached "
-		       "(stored by a callback until another callback publishes). They add up to "
-		       "the latency.\n\n"
-		       "Traces of several hosts are read as one. Their clocks are compared by the "
-		       "messages between them; "
-		       "a time that is not longer than the error of that comparison is printed as "
-		       "\"<error\".\n\n"
-		       "With --capture, flow shows when the packets of messages were on the wire, and which were lost or sent "
-		       "again: of each topic of the chains, of the longest instances, and of the message of --message.\n\n"
-		       "ACTION is a glob for the name of an action, such as '/navigate', or 'action "
-		       "/navigate'. flow shows its worst goal step by step, at the client and at the "
-		       "server, with each message of feedback, next to a usual goal.\n\n"
-		       "SPAN is a glob for a loop or a span of a program that uses kymo.h: 'step' or "
-		       "'control:step'. flow shows its worst cycle or its longest instance, with every "
-		       "span inside, next to the median and the longest span of that name. In a trace "
-		       "without ROS 2, you need not name one.\n\n"
-		       "\"~>\" is an indirect link: a message_link of the trace, or an assumption "
-		       "of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
-		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
-		       "--strict; 6 when "
-		       "there was nothing to show (the output says why).",
+	.description =
+		"A callback publishes a message, another callback receives it and publishes "
+		"in turn: that is a "
+		"chain. It leads from a timer, or from a message of unknown origin, to a "
+		"callback that publishes "
+		"nothing. If you name no chain, flow lists all different chains of the "
+		"trace, the longest first: "
+		"how many began and arrived, and their end-to-end latency. For the first "
+		"three it also shows how "
+		"long each segment took, where chains stopped and why, and the longest "
+		"instance. Without TRACE: "
+		"the newest trace.\n\n"
+		"You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" "
+		"between them; globs are "
+		"allowed, and anything may lie between two of them. A chain that begins or "
+		"ends with a topic does "
+		"so where the publish call begins; with a node, where its callback starts "
+		"or returns.\n\n"
+		"Segments: run (the callback, until it publishes), publish (the publish "
+		"call, until the "
+		"middleware has the message), transport (until the message is taken), wait "
+		"(the part of that time "
+		"in which the taking thread ran other callbacks), take (until the callback "
+		"starts), and cached "
+		"(stored by a callback until another callback publishes). They add up to "
+		"the latency.\n\n"
+		"Traces of several hosts are read as one. Their clocks are compared by the "
+		"messages between them; "
+		"a time that is not longer than the error of that comparison is printed as "
+		"\"<error\".\n\n"
+		"With --capture, flow shows when the packets of messages were on the wire, and which were lost or sent "
+		"again: of each topic of the chains, of the longest instances, and of the message of --message.\n\n"
+		"ACTION is a glob for the name of an action, such as '/navigate', or 'action "
+		"/navigate'. flow shows its worst goal step by step, at the client and at the "
+		"server, with each message of feedback, next to a usual goal.\n\n"
+		"SPAN is a glob for a loop or a span of a program that uses kymo.h: 'step' or "
+		"'control:step'. flow shows its worst cycle or its longest instance, with every "
+		"span inside, next to the median and the longest span of that name. In a trace "
+		"without ROS 2, you need not name one.\n\n"
+		"\"~>\" is an indirect link: a message_link of the trace, or an assumption "
+		"of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		"--strict; 6 when "
+		"there was nothing to show (the output says why).",
 	.examples = "kymo flow\n"
 		    "kymo flow TRACE '/scan -> /cmd_vel'\n"
 		    "kymo flow TRACE '/scan -> /perception/* -> /base_driver:/cmd_vel' -w 10\n"

@@ -138,9 +138,7 @@ static int explain(struct answer *answer, const struct answer_kept *kept, const 
 	why->align = answer->align;
 	why->clock = answer->clock;
 	why->format = o->format;
-	why->worst = !o->worst			  ? 1
-		     : o->worst < WHY_WORST_MAX ? (unsigned)o->worst
-						  : WHY_WORST_MAX;
+	why->worst = o->worst ? (unsigned)o->worst : 1;
 	why->all_topics = o->all;
 	why->latest = o->latest;
 	why->told_lost = cli_traces_lost(&answer->traces, "why");
@@ -169,6 +167,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	answer_command(&kept, "why", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || read_operands(&argc, argv, &why, err))
 		return -1;
+	if (o.worst > WHY_WORST_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "--worst must be at most %u", WHY_WORST_MAX);
 	if (o.capture.count)
 		*kept.command = '\0';		/* an answer is kept for traces alone */
 	if (answer_recall(&kept, argc, argv)) {

@@ -131,6 +131,9 @@ for verb in $verbs; do
 	cmp -s "$scratch/help" "$scratch/options" || fail "help --format json has other options of $verb"
 done
 run 2 "$kymo" help --format json no-such-verb && has err "unknown verb"
+# A number above a limit is refused, not cut.
+run 2 "$kymo" why --worst 101 && has err "kymo why: --worst must be at most 100"
+run 2 "$kymo" flow --worst 1001 && has err "kymo flow: --worst must be at most 1000"
 run 2 "$kymo" help --no-such-option && has err "kymo help: unknown option"
 # Output that cannot be written is a failure, not silence.
 for words in help "help --format json" --version "--completion bash" "help ${verbs%% *}"; do
