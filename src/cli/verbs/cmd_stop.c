@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/common/ask.h"
 #include "cli/common/common.h"
+#include "cli/verbs/record/recorded.h"
 
 #define ASK_NS	5000000000
 #define POLL_MS	20
@@ -71,10 +72,12 @@ static int stop(const struct rundir *dir, const struct options *options,
 	return rc;
 }
 
-/* Where the trace is. A flight recorder has no trace of its own. */
+/* What is in the trace, and where it is. A flight recorder has no trace of its own. */
 static void summary(const struct domain_info *info)
 {
 	char clean[4 * sizeof info->trace_path], above[sizeof info->trace_path];
+	struct accounts accounts;
+	char problem[512];
 
 	if (info->trace_path[0] != '/')
 		return;
@@ -84,8 +87,13 @@ static void summary(const struct domain_info *info)
 	/* The trace of a recorder in a container may not be visible here. */
 	if (access(above, X_OK) == 0 && access(info->trace_path, F_OK) < 0)
 		fprintf(stderr, "nothing was traced, so there is no trace %s\n", clean);
-	else
+	else {
+		accounts_read(&accounts, info->trace_path, problem);
+		if (accounts.ended)
+			recorded_accounts("stop", &accounts);
+		accounts_free(&accounts);
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", clean, clean);
+	}
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)

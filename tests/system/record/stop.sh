@@ -23,6 +23,8 @@ wait_for listens "$KYMO_DIR/control"
 emitted "$scratch/n" 1000
 run 0 "$kymo" stop
 has err "trace: $scratch/a"
+has err "$(field "$scratch/a" totals recorded) events and "	# as the recorder says it at its end
+has err ", $(field "$scratch/a" totals dropped) dropped"
 grep -q '"ended": *true' "$scratch/a/kymo.json" || fail "the trace is not complete when stop returns"
 kill -0 "$recorder" 2>/dev/null && [ "$(ps -o stat= -p "$recorder" | cut -c1)" != Z ] && fail "the recorder is still there"
 wait "$recorder" || fail "the recorder gave $?"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 
@@ -253,4 +254,59 @@ int recorded_print(const char *verb, const struct session_stats *stats,
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));
 	return KYMO_EXIT_OK;
+}
+
+/* Why, the recorder has said where it ran; the accounts do not have it. */
+static void print_lost(const char *verb, const struct accounts *accounts)
+{
+	const struct accounts_totals *totals = &accounts->totals;
+	const struct {
+		uint64_t count;
+		const char *what;
+	} lost[] = {
+		{ totals->dropped, "events were dropped" },
+		{ totals->init_dropped, "init events were dropped" },
+		{ totals->unwritten, "events could not be written" },
+		{ totals->corrupt_bytes, "bytes in corrupt buffers were left out" },
+		{ accounts->kernel.lost, "of the kernel's events were lost" },
+		{ accounts->stacks.lost, "records of call stacks were lost" },
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(lost); i++)
+		if (lost[i].count)
+			fprintf(stderr, "kymo %s: %" PRIu64 " %s\n", verb, lost[i].count,
+				lost[i].what);
+}
+
+void recorded_accounts(const char *verb, const struct accounts *accounts)
+{
+	const struct accounts_totals *totals = &accounts->totals;
+	const struct accounts_kernel *of_kernel = &accounts->kernel;
+	const struct session_stats stats = {
+		.recorded = totals->recorded,
+		.init_events = totals->init_events,
+		.processes = (unsigned)totals->processes,
+		.duration_ns = (uint64_t)accounts->root.duration_ns,
+		.bytes = totals->bytes,
+		.dropped = totals->dropped,
+		.filtered = totals->filtered,
+	};
+	const struct kernel_stats kernel = {
+		.events = of_kernel->recorded,
+		.cpus = (unsigned)of_kernel->cpus,
+		.source = of_kernel->source,
+		.all = of_kernel->threads && strcmp(of_kernel->threads, "all") == 0,
+	};
+	const struct stacks_stats stacks = {
+		.samples = accounts->stacks.samples,
+		.waits = accounts->stacks.waits,
+		.hz = (unsigned)accounts->stacks.hz,
+		.user_only = accounts->stacks.user_only,
+	};
+
+	print_summary(&stats);
+	print_lost(verb, accounts);
+	recorded_kernel(verb, &kernel, false);
+	if (stacks.hz)
+		print_stacks(verb, &stacks, false);
 }

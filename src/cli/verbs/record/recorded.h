@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The summary that `record` and `recover` print for the trace they wrote. */
+/* The summary that `record`, `stop` and `recover` print for the trace that was written. */
 #ifndef KYMO_CLI_RECORDED_H
 #define KYMO_CLI_RECORDED_H
 
 #include <stdbool.h>
 
+#include "accounts/accounts.h"
 #include "recorder/record/record.h"
 
 /**
@@ -32,5 +33,8 @@ int recorded_print(const char *verb, const struct session_stats *stats,
 
 /** recorded_kernel() - summary and losses of the kernel's events on stderr. @quiet: losses only */
 void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet);
+
+/** recorded_accounts() - the same summary on stderr, of the accounts of a recording that ended. */
+void recorded_accounts(const char *verb, const struct accounts *accounts);
 
 #endif
