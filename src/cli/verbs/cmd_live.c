@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "cli/input/access_options.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/live/live_show.h"
 #include "live/live.h"
 
@@ -30,6 +31,7 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
 	  "how to print; csv is for tables: those of --top, and the list of sessions",
 	  "text|json|csv" },
+	CLI_OPT_SCREEN(0),
 	CLI_OPT_EVENT_PRINT(struct options),
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
@@ -85,6 +87,7 @@ static int begin_list(struct viewing *watch, struct kymo_err *err)
 		return 0;
 	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
 		return err_no_memory(err);
+	screen_dress(watch->table);
 	table_section(watch->table, "sessions", NULL, columns, COUNT_OF(columns));
 	return 0;
 }
@@ -173,11 +176,22 @@ static int list_sessions(struct viewing *watch, struct kymo_err *err)
 	return rc;
 }
 
+/* Lines of events end at the edge of the screen. A pager would hold back what comes. */
+static void dress(const struct options *options)
+{
+	if (options->top || options->output || options->format != FORMAT_TEXT)
+		return;
+	opt_screen.no_pager = true;
+	screen_page();
+	screen_chop();
+}
+
 static int show_events(struct viewing *watch, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 	int rc;
 
+	dress(options);
 	watch->show = (struct live_show){
 		.selection = &options->selection,
 		.tables = options->top,

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/common/screen.h"
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
 
@@ -78,8 +79,8 @@ static unsigned fit(struct table *table)
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) < 0)
 		return 0;
-	if (window.ws_col)
-		table_fit(table, window.ws_col);
+	if (screen_width())
+		table_fit(table, screen_width());
 	return window.ws_row > OWN_LINES ? window.ws_row - OWN_LINES : 0;
 }
 
