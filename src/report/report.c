@@ -53,6 +53,14 @@ static bool is_shown(const struct report *report, const struct report_section *s
 	return !section->of_ros || ros || !programs;
 }
 
+/* For people who asked for no section: of neither ROS 2 nor kymo.h there is an event, which is
+ * worth one line, and no empty tables. */
+static bool is_of_others(const struct report *report)
+{
+	return report->options->format == TABLE_TEXT && !report->options->sections &&
+	       !model_facts(report->model)->ros_events && !spans_facts(report->spans)->events;
+}
+
 /* A trace with only some of kymo.h's kinds of events, for people who asked for no section: the
  * other kinds are not worth a heading each. */
 static bool is_bare(const struct report *report, const struct report_section *section)
@@ -175,6 +183,8 @@ static int print_sections(struct report *report, bool *must_show)
 		    is_bare(report, section))
 			continue;
 		*must_show |= !section->may_be_empty;
+		if ((section->of_ros || section->of_findings) && is_of_others(report))
+			continue;
 		if (print_section(report, section))
 			return -1;
 	}

@@ -273,13 +273,15 @@ void first_print(struct table *table, const struct summary *summary,
 		 const struct first_options *options)
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
-	unsigned lines = print_head(table, summary, options) + 3, rows = 5;
+	unsigned lines = print_head(table, summary, options) + 3;
+	struct first_room room = { .rows = 5, .kinds = FIRST_KINDS };
 
 	table_note(table, "%s", "");
 	lines += first_text_findings(table, summary, options);
-	/* Two rows may take the line of the prompt. */
-	while (rows > 1 && lines + first_tables(table, summary, rows, false) >
-				   first_lines(table) + (rows == 2))
-		rows--;
-	(void)first_tables(table, summary, rows, true);
+	while (room.rows > 1 &&
+	       lines + first_tables(table, summary, room, false) > first_lines(table))
+		room.rows--;
+	while (room.kinds && lines + first_tables(table, summary, room, false) > first_lines(table))
+		room.kinds--;
+	(void)first_tables(table, summary, room, true);
 }

@@ -29,8 +29,14 @@ char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 unsigned first_text_findings(struct table *table, const struct summary *summary,
 			     const struct first_options *options);
 
-/* first_tables.c: tables of up to @rows rows each. Return: lines. */
-unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows,
+/* Tables of the first @kinds kinds, of up to @rows rows each. */
+#define FIRST_KINDS 4u
+struct first_room {
+	unsigned rows, kinds;
+};
+
+/* first_tables.c. Return: lines. */
+unsigned first_tables(struct table *table, const struct summary *summary, struct first_room room,
 		      bool print);
 
 #endif

@@ -147,7 +147,7 @@ static const struct kind {
 	struct table_column column[6];
 	void (*print)(struct table *t, const struct summary *summary,
 		      const struct summary_entity *entity);
-} kinds[] = {
+} kinds[FIRST_KINDS] = {
 	{ SUMMARY_CHAIN,
 	  SUMMARY_LATENCY,
 	  "chains",
@@ -278,18 +278,20 @@ static void timers_text(const struct summary *summary, char *buffer, size_t size
 			       other == timers ? "not judged" : "none a period late");
 }
 
-/* "8 more callbacks: --section callbacks" of each table that was cut. */
-static void more_text(const struct summary *summary, unsigned rows, char *buffer, size_t size)
+/* "8 more callbacks: --section callbacks" of each table that was cut or left out. */
+static void more_text(const struct summary *summary, struct first_room room, char *buffer,
+		      size_t size)
 {
 	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		const unsigned rows = i < room.kinds ? room.rows : 0;
 		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
 		const size_t used = strlen(buffer);
 
 		free(list.row);
 		if (list.count > rows)
-			(void)snprintf(buffer + used, size - used, "%u more %s: %s. ",
-				       list.count - rows,
+			(void)snprintf(buffer + used, size - used, "%u %s%s: %s. ",
+				       list.count - rows, rows ? "more " : "",
 				       list.count - rows == 1 ? kinds[i].one : kinds[i].key,
 				       kinds[i].section);
 		else if (list.hidden)
@@ -313,17 +315,18 @@ static void hidden_text(const struct summary *summary, char *buffer, size_t size
 			 hidden == 1 ? "s" : "");
 }
 
-unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows, bool print)
+unsigned first_tables(struct table *table, const struct summary *summary, struct first_room room,
+		      bool print)
 {
 	char text[1024], topics[256], timers[256], more[512], hidden[128];
 	unsigned lines = 0;
 
-	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
-		lines += print_kind(table, summary, &kinds[i], rows, print);
+	for (unsigned i = 0; i < COUNT_OF(kinds) && i < room.kinds; i++)
+		lines += print_kind(table, summary, &kinds[i], room.rows, print);
 	hidden_text(summary, hidden, sizeof(hidden));
 	topics_text(summary, topics, sizeof(topics));
 	timers_text(summary, timers, sizeof(timers));
-	more_text(summary, rows, more, sizeof(more));
+	more_text(summary, room, more, sizeof(more));
 	snprintf(text, sizeof(text), "%s%s%s%s", topics, timers, more, hidden);
 	if (*text && text[strlen(text) - 1] == ' ')
 		text[strlen(text) - 1] = '\0';
