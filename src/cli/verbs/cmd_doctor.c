@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/common/attaching.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
@@ -13,11 +14,15 @@
 struct options {
 	uint64_t pid;
 	int format;
+	bool all;
 };
 
 static const struct opt opts[] = {
 	CLI_OPT_PID(struct options, "check a running process"),
 	CLI_OPT_FORMAT(struct options),
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "on a terminal, too, all that was found; without it, what is in order has a line each",
+	  NULL },
 	CLI_OPT_SCREEN(0),
 	CLI_OPT_END,
 };
@@ -62,12 +67,90 @@ static void free_findings(struct findings *findings)
 	}
 }
 
-static int print(struct findings *findings, unsigned problems, int format)
+static const char *const results[] = { "ok", "warning", "problem" };
+
+/* ---- on a terminal ---- */
+
+#define RESULT_WIDTH 9
+#define CHECK_WIDTH 19
+
+static bool is_in_order(const struct finding *finding)
 {
-	static const char *const results[] = { "ok", "warning", "problem" };
+	return finding->result == DOCTOR_OK && !finding->remedy;
+}
+
+static void print_what(const struct finding *finding)
+{
+	static const char *const paint[] = { "", SCREEN_DOUBT, SCREEN_BAD };
+	const char *begin = screen_paint(stdout, paint[finding->result]);
+	char text[2048], clean[4 * sizeof(text)];
+
+	printf("%s%-*s%s", begin, RESULT_WIDTH, results[finding->result],
+	       *begin ? SCREEN_NORMAL : "");
+	(void)snprintf(text, sizeof(text), "%s: %s", finding->check, finding->text);
+	(void)text_clean(clean, sizeof(clean), text);
+	screen_say(stdout, RESULT_WIDTH, RESULT_WIDTH, clean);
+	if (!finding->remedy)
+		return;
+	(void)snprintf(text, sizeof(text), "-> %s", finding->remedy);
+	(void)text_clean(clean, sizeof(clean), text);
+	printf("%*s", RESULT_WIDTH, "");
+	screen_say(stdout, RESULT_WIDTH, RESULT_WIDTH + 3, clean);
+}
+
+/* Up to the first semicolon, and in one line. */
+static void print_in_order(const struct finding *finding)
+{
+	const unsigned width = screen_width(), before = RESULT_WIDTH + CHECK_WIDTH;
+	const size_t room = width > before + 8 ? width - before : SIZE_MAX;
+	char text[2048];
+	size_t length;
+	bool cut;
+
+	(void)text_clean(text, sizeof(text), finding->text);
+	length = strcspn(text, ";");
+	cut = length > room;
+	if (cut)
+		length = room - 3;
+	printf("%-*s%-*s%.*s%s\n", RESULT_WIDTH, results[DOCTOR_OK], CHECK_WIDTH, finding->check,
+	       (int)length, text, cut ? "..." : "");
+}
+
+/* What is to be done first; return: exit status. */
+static int print_short(struct findings *findings, unsigned problems)
+{
+	unsigned shown = 0;
+
+	for (int result = DOCTOR_PROBLEM; result >= DOCTOR_OK; result--)
+		for (unsigned i = 0; i < findings->count; i++)
+			if ((int)findings->item[i].result == result &&
+			    !is_in_order(&findings->item[i])) {
+				print_what(&findings->item[i]);
+				shown++;
+			}
+	if (shown)
+		putchar('\n');
+	for (unsigned i = 0; i < findings->count; i++)
+		if (is_in_order(&findings->item[i]))
+			print_in_order(&findings->item[i]);
+	free_findings(findings);
+	printf("\n%s", problems ? "" : "No problem found.");
+	if (problems)
+		printf("%u problem%s.", problems, problems == 1 ? "" : "s");
+	puts(" --all shows everything that was found.");
+	return problems ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
+}
+
+/* ---- for programs, and all of it ---- */
+
+static int print(struct findings *findings, unsigned problems, const struct options *options)
+{
+	const int format = options->format;
 	struct table *table;
 
 	screen_page();
+	if (format == TABLE_TEXT && screen_is_terminal() && !options->all && !opt_screen.wide)
+		return print_short(findings, problems);
 	if (cli_table("doctor", format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "checks", NULL, columns, COUNT_OF(columns));
@@ -129,7 +212,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!options.pid && !argc)
 		find_strangers(&findings);
 	if (!result)
-		return print(&findings, doctor.problems, options.format);
+		return print(&findings, doctor.problems, &options);
 	free_findings(&findings);
 	return -1;
 }
@@ -138,25 +221,28 @@ const struct verb verb_doctor = {
 	.name = "doctor",
 	.synopsis = "[PROGRAM | -- CMD [ARG...]]",
 	.summary = "check whether a program or process can be traced, and if not, why",
-	.description = "Checks without running or changing anything, and prints for each check: "
-		       "ok, a warning, or a "
-		       "problem with what to do about it.\n\n"
-		       "Without an operand it checks this machine: the preload library, the "
-		       "runtime directory, clocks, "
-		       "limits, the agent. With PROGRAM (a path, or a name in PATH; for a script, "
-		       "its interpreter is "
-		       "checked) it checks the file and all libraries it will load, in the present "
-		       "environment. With a "
-		       "command line after \"--\" it also checks the words before the program: do "
-		       "sudo, env -i and the "
-		       "like take LD_PRELOAD away? Of \"ros2 run PACKAGE NODE\" it checks the "
-		       "node, which it finds in "
-		       "AMENT_PREFIX_PATH. With -p it checks a process: is the library loaded, "
-		       "does it have a "
-		       "region, is it being recorded?\n\n"
-		       "Exit status: 0 can be traced; 1 a problem was found; 2 wrong usage; 3 no "
-		       "such program or "
-		       "process.",
+	.description =
+		"Checks without running or changing anything, and prints for each check: "
+		"ok, a warning, or a "
+		"problem with what to do about it.\n\n"
+		"Without an operand it checks this machine: the preload library, the "
+		"runtime directory, clocks, "
+		"limits, the agent. With PROGRAM (a path, or a name in PATH; for a script, "
+		"its interpreter is "
+		"checked) it checks the file and all libraries it will load, in the present "
+		"environment. With a "
+		"command line after \"--\" it also checks the words before the program: do "
+		"sudo, env -i and the "
+		"like take LD_PRELOAD away? Of \"ros2 run PACKAGE NODE\" it checks the "
+		"node, which it finds in "
+		"AMENT_PREFIX_PATH. With -p it checks a process: is the library loaded, "
+		"does it have a "
+		"region, is it being recorded?\n\n"
+		"On a terminal, problems and warnings come first, and what is in order has a line "
+		"each; --all prints everything.\n\n"
+		"Exit status: 0 can be traced; 1 a problem was found; 2 wrong usage; 3 no "
+		"such program or "
+		"process.",
 	.examples = "kymo doctor\n"
 		    "kymo doctor install/my_robot/lib/my_robot/driver\n"
 		    "kymo doctor -- nice -n 5 install/my_robot/lib/my_robot/driver\n"
