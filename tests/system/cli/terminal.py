@@ -4,6 +4,7 @@
 """What verbs print on a terminal: no row is wider than the terminal, what is left out is counted and --wide has it, colours are used as they
 were asked for, and the pager runs for long texts only and leaves nothing behind. The terminal is a pty of a fixed size."""
 import fcntl
+import glob
 import os
 import pty
 import re
@@ -90,6 +91,33 @@ def uses_room(place):
     small, large = rows_of((24, 80)), rows_of((50, 200))
     check(2 <= len(small) < len(large) == 5, "rows of callbacks:", small, large)
     check(not any("..." in row or "…" in row for row in large), "names are cut where there is room:", large)
+
+
+def first_screens(place):
+    """The first screen of a report stands on 24 lines with the prompt behind it, whatever there is to say; what is of neither ROS 2 nor
+    kymo.h has no empty tables, and what doctor finds in order has a line each."""
+    traces = sorted(glob.glob(os.path.join(SHARED, "data/ros2-traces/*/")) + glob.glob(os.path.join(SHARED, "data/lttng-captures/*-output")))
+    for trace in traces:
+        status, text = Terminal(place, (24, 80), "report", trace).end()
+        lines = lines_of(text)
+        check(status in (0, 3, 6) and len(lines) <= 24, "report", trace, "ends with", status, "and has", len(lines) - 1, "lines:", text)
+        check(status != 6 or "(none)" not in text, "report of", trace, "has empty tables:", text)
+    _, text = Terminal(place, (24, 80), "doctor").end()
+    in_order = [line for line in lines_of(text) if line.startswith("ok  ")]
+    check(in_order and lines_of(text)[-2].endswith("--all shows everything that was found."), "doctor:", text)
+    _, whole = Terminal(place, (24, 80), "doctor", "--all").end()
+    check(lines_of(whole)[0].startswith("Check  ") and len(whole) > len(text), "doctor --all:", whole)
+
+
+def live_lines(place):
+    """Events that `kymo live` prints end at the edge of the screen; --wide and a pipe have them whole, as `kymo dump`."""
+    trace = os.path.join(TRACE, "ctf")
+    _, narrow = Terminal(place, (24, 80), "live", trace).end()
+    _, wide = Terminal(place, (24, 80), "live", trace, "--wide").end()
+    piped = subprocess.run([KYMO, "live", trace], env=place, capture_output=True, text=True, check=True).stdout
+    check(max(map(len, piped.split("\n"))) > 80, "no event is wider than a screen")
+    check(lines_of(narrow) == [line[:80] for line in piped.split("\n")], "live prints", narrow[:2000])
+    check(lines_of(wide) == piped.split("\n"), "live --wide prints", wide[:2000])
 
 
 def stays(place):
@@ -206,6 +234,8 @@ def main(work):
     place = private(work, ROS_TRACE_DIR=work)
     fits(place)
     uses_room(place)
+    first_screens(place)
+    live_lines(place)
     stays(place)
     leaves_out(place)
     colors(place)
