@@ -2,7 +2,10 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -84,4 +87,69 @@ void make_parents(const char *path)
 		(void)mkdir(part, 0777);
 		part[i] = '/';
 	}
+}
+
+/* ---- a file that gets its name when it is complete ---- */
+
+#define TRIES 100u /* names that killed processes may have left */
+
+/* O_EXCL: a link that somebody put there is not followed. */
+static int open_part(struct new_file *beside)
+{
+	const size_t size = strlen(beside->path) + 48;
+	int fd = -1;
+
+	beside->part = malloc(size);
+	if (!beside->part)
+		return -ENOMEM;
+	for (unsigned i = 0; fd < 0 && i < TRIES; i++) {
+		(void)snprintf(beside->part, size, "%s.%d-%u.part", beside->path, (int)getpid(), i);
+		fd = open(beside->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static void forget(struct new_file *beside)
+{
+	free(beside->path);
+	free(beside->part);
+	*beside = (struct new_file){ 0 };
+}
+
+int new_file_open(struct new_file *beside, const char *path)
+{
+	struct stat status;
+	const bool is_there = stat(path, &status) == 0;
+	int fd;
+
+	*beside = (struct new_file){ 0 };
+	if (is_there && !S_ISREG(status.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	beside->path = is_there ? realpath(path, NULL) : strdup(path);
+	if (!beside->path)
+		return -errno;
+	fd = open_part(beside);
+	if (fd < 0)
+		forget(beside);
+	else if (is_there)
+		(void)fchmod(fd, status.st_mode & 0777);
+	return fd;
+}
+
+int new_file_close(struct new_file *beside, bool complete)
+{
+	int error = 0;
+
+	if (beside->part && complete && rename(beside->part, beside->path) < 0) {
+		error = -errno;
+		complete = false;
+	}
+	if (beside->part && !complete)
+		(void)unlink(beside->part);
+	forget(beside);
+	return error;
 }

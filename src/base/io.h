@@ -44,4 +44,32 @@ bool fds_exceed(int fd, unsigned eighths);
  */
 void make_parents(const char *path);
 
+/* ---- a file that gets its name when it is complete ---- */
+
+/*
+ * Half of a file never looks like the whole: it is written beside its place, under a name that
+ * nobody else has.
+ *
+ *   fd = new_file_open(&file, path);
+ *   ... write ...
+ *   error = new_file_close(&file, complete);
+ *
+ * A symbolic link stays, and what it names is replaced. What is no regular file (/dev/null, a FIFO,
+ * standard output) is written as it is.
+ */
+struct new_file {
+	char *path, *part; /* part NULL: the file itself is written */
+};
+
+/**
+ * new_file_open() - begin to write @path
+ *
+ * A file that is there keeps its mode. Return: a descriptor, the caller's to close before
+ * new_file_close(); -errno: nothing is to be closed. Context: allocates, blocks.
+ */
+int new_file_open(struct new_file *beside, const char *path);
+
+/** new_file_close() - give it its name; without @complete, remove it. Return: 0; -errno. */
+int new_file_close(struct new_file *beside, bool complete);
+
 #endif

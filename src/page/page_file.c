@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "base/text.h"
 
 /* Made by the build. */
@@ -135,47 +136,40 @@ static int put_file(FILE *out, const struct page_file *page)
 	return 0;
 }
 
-/* Beside it first, so that there is never half a page of this name. */
-static int write_beside(const struct page_file *page, const char *path, const char *beside,
-			struct kymo_err *err)
+static int unwritable(const char *path, int error, struct kymo_err *err)
 {
-	FILE *out = fopen(beside, "we");
-	bool failed;
-
-	if (!out)
-		return err_set(err, KYMO_EXIT_FAILED,
-			       "cannot write %s: %s; choose another place with -o", path,
-			       strerror(errno));
-	if (put_file(out, page)) {
-		(void)fclose(out);
-		(void)unlink(beside);
-		return err_no_memory(err);
-	}
-	errno = 0;
-	failed = ferror(out) != 0;
-	failed |= fclose(out) != 0;
-	if (!failed && rename(beside, path) == 0)
-		return 0;
-	(void)err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path,
-		      errno ? strerror(errno) : "the disk may be full");
-	(void)unlink(beside);
-	return -1;
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s; choose another place with -o",
+		       path, error ? strerror(error) : "the disk may be full");
 }
 
 int page_file_write(const struct page_file *page, const char *path, FILE *stream,
 		    struct kymo_err *err)
 {
-	size_t size = strlen(path) + sizeof(".part");
-	char *beside;
-	int status;
+	struct new_file made;
+	int fd, error;
+	bool failed;
+	FILE *out;
 
 	if (strcmp(path, "-") == 0)
 		return put_file(stream, page) ? err_no_memory(err) : 0;
-	beside = malloc(size);
-	if (!beside)
+	fd = new_file_open(&made, path);
+	if (fd < 0)
+		return unwritable(path, -fd, err);
+	out = fdopen(fd, "w");
+	failed = !out || put_file(out, page);
+	if (failed) {
+		(void)(out ? fclose(out) : close(fd));
+		(void)new_file_close(&made, false);
 		return err_no_memory(err);
-	snprintf(beside, size, "%s.part", path);
-	status = write_beside(page, path, beside, err);
-	free(beside);
-	return status;
+	}
+	errno = 0;
+	failed = ferror(out) != 0;
+	failed |= fclose(out) != 0;
+	error = errno;
+	if (failed) {
+		(void)new_file_close(&made, false);
+		return unwritable(path, error, err);
+	}
+	error = new_file_close(&made, true);
+	return error ? unwritable(path, -error, err) : 0;
 }

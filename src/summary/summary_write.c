@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/io.h"
 #include "base/json_text.h"
 #include "summary/summary_file.h"
 #include "summary/summary_internal.h"
@@ -347,40 +348,49 @@ static void put_summary(struct json_text *json, const struct summary *summary, b
 	json_text_raw(json, "\n", 1);
 }
 
-/* Beside it first, so that there is never half a file of this name. */
-static int put_file(const char *path, const char *beside, const struct json_text *json,
-		    struct kymo_err *err)
+static int unwritable(const char *path, int error, struct kymo_err *err)
 {
-	gzFile file = gzopen(beside, "wb9");
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path,
+		       error ? strerror(error) : "the disk may be full");
+}
+
+static int put_file(const char *path, const struct json_text *json, struct kymo_err *err)
+{
+	struct new_file made;
+	int fd = new_file_open(&made, path), error;
+	gzFile file = fd < 0 ? NULL : gzdopen(fd, "wb9");
 	bool failed;
 
-	if (!file)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
+	if (!file) {
+		error = fd < 0 ? -fd : ENOMEM;
+		if (fd >= 0) {
+			(void)close(fd);
+			(void)new_file_close(&made, false);
+		}
+		return unwritable(path, error, err);
+	}
+	errno = 0;
 	failed = gzwrite(file, json->text, (unsigned)json->size) != (int)json->size;
 	failed |= gzclose(file) != Z_OK;
-	if (!failed && rename(beside, path) == 0)
-		return 0;
-	(void)err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path,
-		      errno ? strerror(errno) : "the disk may be full");
-	(void)unlink(beside);
-	return -1;
+	error = errno;
+	if (failed) {
+		(void)new_file_close(&made, false);
+		return unwritable(path, error, err);
+	}
+	error = new_file_close(&made, true);
+	return error ? unwritable(path, -error, err) : 0;
 }
 
 int summary_write(const struct summary *summary, const char *path, struct kymo_err *err)
 {
 	struct json_text json = { .one_line = true };
-	size_t size = strlen(path) + sizeof(".part");
-	char *beside = malloc(size);
 	int status;
 
-	if (beside)
-		snprintf(beside, size, "%s.part", path);
 	put_summary(&json, summary, false);
-	if (!beside || json.failed || json.size > INT32_MAX)
+	if (json.failed || json.size > INT32_MAX)
 		status = err_no_memory(err);
 	else
-		status = put_file(path, beside, &json, err);
-	free(beside);
+		status = put_file(path, &json, err);
 	free(json.text);
 	return status;
 }

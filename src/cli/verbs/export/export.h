@@ -178,6 +178,10 @@ const char *export_shown(const char *path);
 /** export_unwritable() - the error for a @path that cannot be written, of errno. Return: -1. */
 int export_unwritable(const char *path, struct kymo_err *err);
 
+/** export_remove() - a part of an export would look like the whole; only a regular file is removed.
+ */
+void export_remove(const char *path);
+
 /**
  * export_open() - the file @path, for something binary; "-" for standard output
  * @made: set to whether the file is new

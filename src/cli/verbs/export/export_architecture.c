@@ -51,7 +51,7 @@ static int write_file(const struct architecture *architecture, const char *path,
 	if (fclose(file) && !status)
 		status = export_unwritable(path, err);
 	if (status)
-		(void)unlink(path);		/* a part of it would look like the whole */
+		export_remove(path); /* a part of it would look like the whole */
 	return status;
 }
 

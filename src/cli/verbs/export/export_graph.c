@@ -80,7 +80,7 @@ static int draw(struct kymo_ctf_reader *reader, const struct export_request *req
 	status = write_graph(reader, request->format == EXPORT_SVG, fd, options, result, err);
 	progress_clear(&progress);
 	if (status && !export_is_stdout(output))
-		(void)unlink(output);	/* a part of it would look like the whole */
+		export_remove(output); /* a part of it would look like the whole */
 	return status;
 }
 

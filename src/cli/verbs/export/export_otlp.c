@@ -85,7 +85,7 @@ static int close_files(struct job *job, bool complete, struct kymo_err *err)
 		if (job->out[i] && fclose(job->out[i]) && !status && complete)
 			status = export_unwritable(job->path[i], err);
 		if (job->out[i] && !complete)
-			(void)remove(job->path[i]);
+			export_remove(job->path[i]);
 	}
 	return status;
 }

@@ -49,6 +49,14 @@ int export_unwritable(const char *path, struct kymo_err *err)
 	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s; choose another place with -o", path, strerror(errno));
 }
 
+void export_remove(const char *path)
+{
+	struct stat status;
+
+	if (!lstat(path, &status) && S_ISREG(status.st_mode))
+		(void)unlink(path);
+}
+
 int export_open(const char *path, bool force, bool *made, struct kymo_err *err)
 {
 	struct stat status;

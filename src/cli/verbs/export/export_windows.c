@@ -90,7 +90,7 @@ static int close_file(struct job *job, bool complete, struct kymo_err *err)
 	if (job->out && (job->out == stdout ? fflush(stdout) : fclose(job->out)) && !status)
 		status = export_unwritable(job->path, err);
 	if (status && job->is_new)
-		(void)unlink(job->path);
+		export_remove(job->path);
 	job->file = NULL;
 	job->out = NULL;
 	job->is_new = false;
