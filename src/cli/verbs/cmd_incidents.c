@@ -131,6 +131,19 @@ static const char *finding_title(const struct incident *incident)
 	return about && strcmp(about, "moment") == 0 ? "At that time" : about && strcmp(about, "trace") == 0 ? "Longest in the trace" : "Finding";
 }
 
+/* What is made of a trace when it is written, and was not: the disk may have been full. */
+static void print_missing(const struct incident *incident, struct json_object *files)
+{
+	const bool page = json_get_text(files, "page"), summary = json_get_text(files, "summary");
+
+	if (strcmp(incident_state(incident), "complete") != 0 || (page && summary))
+		return;
+	printf("Missing: the %s could not be written; perhaps the disk was full\n",
+	       page      ? "summary"
+	       : summary ? "page"
+			 : "page and the summary");
+}
+
 static int show(const struct options *o, const struct incident *incident)
 {
 	struct json_object *files = json_get(incident->json, "files");
@@ -155,6 +168,7 @@ static int show(const struct options *o, const struct incident *incident)
 		(void)snprintf(path, sizeof path, "%s/%s", incident->path, json_get_text(files, "page"));
 		print_line("Page", path);
 	}
+	print_missing(incident, files);
 	print_uploaded(incident->path);
 	return KYMO_EXIT_OK;
 }

@@ -101,6 +101,7 @@ def main(directory):
     # What recorders left that ended in the middle: one with a trace, one without.
     whole, broken = '20200101-000000', '20200101-000000-2'
     shutil.copytree(os.path.join(place, name, 'trace'), os.path.join(place, whole, 'trace'))
+    os.mkdir(os.path.join(place, whole, 'page.html'))      # so that no page can be written
     os.mkdir(os.path.join(place, broken))
     for left in (whole, broken):
         with open(os.path.join(place, left, 'incident.json'), 'w') as file:
@@ -110,6 +111,8 @@ def main(directory):
     need(said('finish', place) == [f'completed {whole}'] and said('finish', place) == [f'nothing to complete in {place}'], 'what finish says')
     need(said('finish', place, place, status=2)[0].startswith('finish: name one folder'), 'two folders')
     need(states(place) == ['complete', 'incomplete', 'complete'], listed(place))
+    need('Missing: the page could not be written' in kymo('incidents', 'show', whole, '-d', place), 'a page is missing, and nobody says so')
+    need('Missing' not in kymo('incidents', 'show', name, '-d', place), 'nothing is missing')
 
     # The oldest goes first.
     record(place, '--incidents', '--incident-count', '2')
