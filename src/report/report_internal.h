@@ -68,6 +68,8 @@ struct report {
 	bool hides_startup;             /* as text: callbacks of /rosout and /parameter_events */
 	/* Hidden in this section so far. */
 	unsigned hidden_callbacks, hidden_topics, hidden_rows;
+	unsigned remark_lines;
+	bool counts_remarks; /* report_remark_lines(): nothing is printed */
 };
 
 /* What print() of a section needs to be gathered while the trace is read; see report_gather.c. */
@@ -262,6 +264,8 @@ void report_facts(struct report *report);
 /* NULL when there is something to show. */
 const char *report_why_empty(const struct report *report);
 void report_remarks(struct report *report);
+/* How many lines they are on the first screen. */
+unsigned report_remark_lines(struct report *report);
 /* The worst instance, as `kymo why` has it. */
 void report_worst(const struct report *report);
 /* How to record the events of the scheduler, with the tracer that recorded the trace. */

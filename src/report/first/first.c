@@ -211,8 +211,9 @@ static unsigned print_head(struct table *table, const struct summary *summary,
 	const bool is_whole = is_complete(&summary->trust);
 	unsigned lines = 0;
 
-	counted(processes, sizeof(processes), entities_of(summary, SUMMARY_PROCESS), "process",
-		"processes");
+	counted(processes, sizeof(processes),
+		entities_of(summary, SUMMARY_PROCESS),
+		"process", "processes");
 	counted(events, sizeof(events), summary->events, "event", "events");
 	if (summary->ros_events)
 		counted(things, sizeof(things), summary->nodes, "node", "nodes");
@@ -251,6 +252,11 @@ void first_note(struct table *table, const char *text)
 	(void)first_fold(table, "", "", text, true);
 }
 
+unsigned first_note_lines(struct table *table, const char *text)
+{
+	return first_fold(table, "", "", text, false);
+}
+
 void first_print_next(struct table *table, const struct summary *summary,
 		      const struct first_options *options)
 {
@@ -273,15 +279,11 @@ void first_print(struct table *table, const struct summary *summary,
 		 const struct first_options *options)
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
-	unsigned lines = print_head(table, summary, options) + 3;
-	struct first_room room = { .rows = 5, .kinds = FIRST_KINDS };
+	unsigned lines = print_head(table, summary, options) + 3 + options->lines;
+	struct first_room room;
 
 	table_note(table, "%s", "");
 	lines += first_text_findings(table, summary, options);
-	while (room.rows > 1 &&
-	       lines + first_tables(table, summary, room, false) > first_lines(table))
-		room.rows--;
-	while (room.kinds && lines + first_tables(table, summary, room, false) > first_lines(table))
-		room.kinds--;
-	(void)first_tables(table, summary, room, true);
+	first_fit(table, summary, lines, &room);
+	(void)first_tables(table, summary, &room, true);
 }

@@ -19,6 +19,7 @@ struct first_options {
 	const struct simclock *clock; /* times are of this; NULL: since the trace began */
 	const char
 		*cause; /* `kymo why`'s sentence about the first finding; NULL: the summary's own */
+	unsigned lines; /* that come between the screen and its last line */
 	bool is_file;   /* the summary was read from a file: there is no trace for other verbs */
 };
 
@@ -49,6 +50,9 @@ void first_print_next(struct table *table, const struct summary *summary,
 
 /** first_note() - a paragraph in lines that fit. */
 void first_note(struct table *table, const char *text);
+
+/** first_note_lines() - how many lines that is. */
+unsigned first_note_lines(struct table *table, const char *text);
 
 /** first_print_findings() - the findings: as text, or as the section "findings" of JSON and CSV. */
 void first_print_findings(struct table *table, const struct summary *summary,

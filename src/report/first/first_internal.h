@@ -29,14 +29,18 @@ char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 unsigned first_text_findings(struct table *table, const struct summary *summary,
 			     const struct first_options *options);
 
-/* Tables of the first @kinds kinds, of up to @rows rows each. */
+/* How many rows each kind of table has. */
 #define FIRST_KINDS 4u
+#define FIRST_ROWS 5u
 struct first_room {
-	unsigned rows, kinds;
+	unsigned rows[FIRST_KINDS];
 };
 
-/* first_tables.c. Return: lines. */
-unsigned first_tables(struct table *table, const struct summary *summary, struct first_room room,
-		      bool print);
+/* first_tables.c: the tables. Return: lines. */
+unsigned first_tables(struct table *table, const struct summary *summary,
+		      const struct first_room *room, bool print);
+/* As many rows as there is room for below @lines lines; the longest tables lose theirs first. */
+void first_fit(struct table *table, const struct summary *summary, unsigned lines,
+	       struct first_room *room);
 
 #endif

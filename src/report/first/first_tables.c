@@ -279,12 +279,12 @@ static void timers_text(const struct summary *summary, char *buffer, size_t size
 }
 
 /* "8 more callbacks: --section callbacks" of each table that was cut or left out. */
-static void more_text(const struct summary *summary, struct first_room room, char *buffer,
+static void more_text(const struct summary *summary, const struct first_room *room, char *buffer,
 		      size_t size)
 {
 	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
-		const unsigned rows = i < room.kinds ? room.rows : 0;
+		const unsigned rows = room->rows[i];
 		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
 		const size_t used = strlen(buffer);
 
@@ -315,14 +315,14 @@ static void hidden_text(const struct summary *summary, char *buffer, size_t size
 			 hidden == 1 ? "s" : "");
 }
 
-unsigned first_tables(struct table *table, const struct summary *summary, struct first_room room,
-		      bool print)
+unsigned first_tables(struct table *table, const struct summary *summary,
+		      const struct first_room *room, bool print)
 {
 	char text[1024], topics[256], timers[256], more[512], hidden[128];
 	unsigned lines = 0;
 
-	for (unsigned i = 0; i < COUNT_OF(kinds) && i < room.kinds; i++)
-		lines += print_kind(table, summary, &kinds[i], room.rows, print);
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
+		lines += print_kind(table, summary, &kinds[i], room->rows[i], print);
 	hidden_text(summary, hidden, sizeof(hidden));
 	topics_text(summary, topics, sizeof(topics));
 	timers_text(summary, timers, sizeof(timers));
@@ -333,6 +333,28 @@ unsigned first_tables(struct table *table, const struct summary *summary, struct
 	if (*text)
 		lines += first_fold(table, "", "", text, print) + (lines ? 1 : 0);
 	return lines;
+}
+
+void first_fit(struct table *table, const struct summary *summary, unsigned lines,
+	       struct first_room *room)
+{
+	for (unsigned i = 0; i < FIRST_KINDS; i++) {
+		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
+
+		free(list.row);
+		room->rows[i] = list.count < FIRST_ROWS ? list.count : FIRST_ROWS;
+	}
+	for (;;) {
+		unsigned most = FIRST_KINDS - 1;
+
+		for (unsigned i = FIRST_KINDS - 1; i-- > 0;)
+			if (room->rows[i] >= room->rows[most])
+				most = i;
+		if (!room->rows[most] ||
+		    lines + first_tables(table, summary, room, false) <= first_lines(table))
+			return;
+		room->rows[most]--;
+	}
 }
 
 /* ---- for programs ---- */

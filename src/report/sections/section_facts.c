@@ -253,6 +253,9 @@ __attribute__((format(printf, 2, 3))) static void remark(struct report *report, 
 		table_note(report->table, "%s", text);
 		return;
 	}
+	report->remark_lines += 1 + first_note_lines(report->table, text);
+	if (report->counts_remarks)
+		return;
 	table_note(report->table, "%s", "");
 	first_note(report->table, text);
 }
@@ -279,6 +282,15 @@ static void remark_python(struct report *report)
 	       "tracepoints for callbacks. Start it with `kymo run` or `kymo record`, which "
 	       "load a hook for them, or with `python3 -m kymo.rclpy_hook NODE.py`.",
 	       first, others);
+}
+
+unsigned report_remark_lines(struct report *report)
+{
+	report->remark_lines = 0;
+	report->counts_remarks = true;
+	report_remarks(report);
+	report->counts_remarks = false;
+	return report->remark_lines;
 }
 
 void report_remarks(struct report *report)
@@ -310,7 +322,12 @@ void report_remarks(struct report *report)
 		       "ignored. "
 		       "`kymo events` shows its fields.",
 		       facts->odd_event);
-	if (facts->unfinished)
+	if (facts->unfinished && report->options->first)
+		remark(report,
+		       "%" PRIu64 " runs of callbacks have no end in the trace, and are not "
+		       "counted.",
+		       facts->unfinished);
+	else if (facts->unfinished)
 		remark(report,
 		       "Runs of callbacks without an end in the trace (an exception, a "
 		       "deferred response, lost events, the end of the recording): %" PRIu64

@@ -56,6 +56,8 @@ bool report_first(struct report *report)
 		return false;
 	explain(report, cause, sizeof(cause));
 	options.cause = cause;
+	options.lines = (o->clock != NULL) + (o->told_snapshot != NULL) + (o->told_rules != NULL) +
+			report_remark_lines(report);
 	first_print(report->table, report->summary, &options);
 	if (o->align)
 		report_hosts(report);
