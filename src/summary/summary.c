@@ -264,6 +264,10 @@ static void merge_entity(struct summary *into, const struct summary_entity *from
 		entity->label = summary_text(into, from->label);
 		entity->ask = summary_text(into, from->ask);
 	}
+	if (from->pid && !entity->pid) { /* its twin came later */
+		entity->label = summary_text(into, from->label);
+		entity->pid = from->pid;
+	}
 	entity->is_startup |= from->is_startup;
 	entity->is_other_clock |= from->is_other_clock;
 	entity->period_ns = entity->period_ns ? entity->period_ns : from->period_ns;
@@ -337,6 +341,7 @@ int summary_merge(struct summary *into, const struct summary *from)
 	into->ros_events += from->ros_events;
 	into->windows += from->windows;
 	into->nodes = from->nodes > into->nodes ? from->nodes : into->nodes;
+	into->processes = from->processes > into->processes ? from->processes : into->processes;
 	merge_trust(into, &from->trust);
 	for (unsigned i = 0; i < from->entities; i++)
 		merge_entity(into, from->entity[i]);

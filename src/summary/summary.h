@@ -174,6 +174,7 @@ struct summary_entity {
 	const char *label; /* a shorter name for people */
 	const char *ask;   /* what `kymo why` takes to explain it; "": nothing */
 	int64_t period_ns; /* of a timer; 0: not known */
+	int32_t pid; /* one of several with these names; 0: there is one, or a file was read */
 	/* What nodes do when they start and stop: /rosout, /parameter_events, parameter services.
 	 */
 	bool is_startup;
@@ -213,6 +214,7 @@ struct summary {
 	const char *machine[MACHINE_PARTS];
 	uint64_t events, ros_events, windows;
 	uint64_t nodes;
+	uint64_t processes; /* 0: not known, as of a file: those of different names are */
 	struct summary_trust trust;
 	struct summary_entity **entity; /* in order of appearance */
 	unsigned entities, entities_size;

@@ -278,6 +278,7 @@ static void summary_collect_destroy(struct summary_collect *collect)
 	}
 	for (uint32_t i = 0; i < collect->services; i++)
 		histogram_free(&collect->service[i].total);
+	collect_free_twins(collect);
 	free(collect->loop);
 	free(collect->callback);
 	free(collect->subscription);

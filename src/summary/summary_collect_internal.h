@@ -4,6 +4,7 @@
 #ifndef KYMO_SUMMARY_COLLECT_INTERNAL_H
 #define KYMO_SUMMARY_COLLECT_INTERNAL_H
 
+#include "base/map.h"
 #include "summary/summary_collect.h"
 
 /* The worst wait of the whole is among the worst waits of its callback, nearly always. */
@@ -80,6 +81,7 @@ struct summary_collect {
 	uint32_t callbacks, subscriptions, threads, services, loops;
 	struct model_facts before; /* what was forgotten; only the counts */
 	struct collect_loop *loop; /* by index of the loop */
+	struct map twins;          /* of struct collect_twin, by names and kind */
 	bool failed;
 };
 
@@ -110,6 +112,22 @@ void collect_parts_put(const struct collect_parts *parts, struct summary_instanc
 const char *collect_callback_name(struct summary *summary, const struct model_callback *callback);
 const char *collect_node_name(struct summary *summary, const struct model_callback *callback);
 bool collect_is_startup(const struct model_callback *callback);
+
+/* "control:loop". Return: @buffer. */
+char *collect_spans_name(const struct spans_name *name, char *buffer, size_t size);
+
+/* summary_twins.c: which entities of one name are several; after the pass, before names are used.
+ */
+#define COLLECT_OF_MAX 256
+void collect_find_twins(struct summary_collect *collect);
+void collect_free_twins(struct summary_collect *collect);
+/* What entity->of is: the name of the process, or "NAME #2" in @of. */
+const char *collect_of(const struct summary_collect *collect, enum summary_kind kind,
+		       const char *name, const struct model_process *process,
+		       char of[COLLECT_OF_MAX]);
+/* Sets label and pid of @entity, if it is one of several. */
+void collect_label(const struct summary_collect *collect, struct summary *summary,
+		   struct summary_entity *entity, const struct model_process *process);
 
 /* summary_take_chains.c */
 void collect_take_chains(struct summary_collect *collect, struct summary *summary);

@@ -298,6 +298,14 @@ static enum summary_kind kind_of(const char *name)
 	return name ? kind : SUMMARY_KINDS;
 }
 
+static const char *twin_label(struct summary *summary, const struct summary_entity *entity)
+{
+	char label[1024];
+
+	(void)snprintf(label, sizeof(label), "%s (%s)", entity->name, entity->of);
+	return summary_text(summary, label);
+}
+
 static int read_entity(struct summary *summary, struct json_object *object)
 {
 	const enum summary_kind kind = kind_of(json_get_text(object, "kind"));
@@ -313,6 +321,8 @@ static int read_entity(struct summary *summary, struct json_object *object)
 		return entity ? -1 : -ENOMEM; /* twice */
 	if (json_get(object, "label"))
 		entity->label = get_text(summary, object, "label");
+	else if (strstr(entity->of, " #")) /* one of several with these names */
+		entity->label = twin_label(summary, entity);
 	entity->ask = get_text(summary, object, "ask");
 	entity->period_ns = get_i64(object, "period_ns");
 	entity->is_startup = get_bool(object, "startup");

@@ -209,16 +209,26 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 
 /* ---- spans and loops ---- */
 
-static struct summary_entity *name_entity(struct summary *summary, enum summary_kind kind,
-					  const struct spans_name *name, const char *process)
+char *collect_spans_name(const struct spans_name *name, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s:%s", name->category, name->name);
+	return buffer;
+}
+
+static struct summary_entity *name_entity(struct summary_collect *collect, struct summary *summary,
+					  enum summary_kind kind, const struct spans_name *name,
+					  const struct model_process *process)
 {
 	struct summary_entity *entity;
-	char text[512];
+	char text[512], of[COLLECT_OF_MAX];
 
-	snprintf(text, sizeof(text), "%s:%s", name->category, name->name);
-	entity = entity_of(summary, kind, text, process);
-	if (entity)
-		entity->ask = entity->name;
+	collect_spans_name(name, text, sizeof(text));
+	entity = entity_of(summary, kind, text, collect_of(collect, kind, text, process, of));
+	if (!entity)
+		return NULL;
+	entity->ask = entity->name;
+	if (!summary_is_other(entity))
+		collect_label(collect, summary, entity, process);
 	return entity;
 }
 
@@ -232,8 +242,8 @@ static void take_loops(struct summary_collect *collect, struct summary *summary)
 
 		if (!loop->cycles && !loop->latency.count)
 			continue;
-		entity =
-			name_entity(summary, SUMMARY_LOOP, loop->name, loop->thread->process->name);
+		entity = name_entity(collect, summary, SUMMARY_LOOP, loop->name,
+				     loop->thread->process);
 		if (!entity)
 			return;
 		entity->count[SUMMARY_RUNS] += loop->cycles;
@@ -329,7 +339,7 @@ static void take_spans(struct summary_collect *collect, struct summary *summary)
 		if ((!row->duration.count && !row->unfinished) ||
 		    is_of_loop(collect->from.loops, row))
 			continue;
-		entity = name_entity(summary, SUMMARY_SPAN, row->name, row->process->name);
+		entity = name_entity(collect, summary, SUMMARY_SPAN, row->name, row->process);
 		if (!entity)
 			return;
 		entity->count[SUMMARY_RUNS] += row->duration.count;
@@ -385,6 +395,7 @@ static void take_facts(struct summary_collect *collect, struct summary *summary)
 	summary->events = facts->events - collect->before.events;
 	summary->ros_events = facts->ros_events - collect->before.ros_events;
 	summary->nodes = model_count(from->model, MODEL_NODE);
+	summary->processes = model_count(from->model, MODEL_PROCESS);
 	for (unsigned part = 0; part < MACHINE_PARTS; part++)
 		if (facts->machine[part])
 			summary->machine[part] = summary_text(summary, facts->machine[part]);
@@ -427,6 +438,7 @@ static void take_quantiles(struct summary *summary)
 
 int summary_collect_take(struct summary_collect *collect, struct summary *summary)
 {
+	collect_find_twins(collect);
 	take_facts(collect, summary);
 	take_loss(collect, summary);
 	collect_take_chains(collect, summary);

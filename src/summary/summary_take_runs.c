@@ -278,6 +278,8 @@ static void add_timer(const struct taken_run *run, const struct summary_entity *
 		return;
 	timer->period_ns = run->callback->timer->period_ns;
 	timer->ask = callback->ask;
+	timer->label = callback->label;
+	timer->pid = callback->pid;
 	timer->is_other_clock |= callback->is_other_clock;
 	timer->count[SUMMARY_RUNS] += run->stats->duration.count;
 	timer->first_ns = callback->first_ns;
@@ -370,16 +372,23 @@ static bool receives_startup(const struct why_callback *why)
 	return publisher && chains_is_infrastructure(publisher->topic);
 }
 
+static struct summary_entity *entity_of(struct summary_collect *collect, struct summary *summary,
+					const struct model_callback *callback, char *name,
+					size_t size, char of[COLLECT_OF_MAX])
+{
+	summary_callback_name(callback, name, size);
+	return summary_entity(summary, SUMMARY_CALLBACK, name,
+			      collect_of(collect, SUMMARY_CALLBACK, name, callback->process, of));
+}
+
 static void take_callback(struct taken_run *run)
 {
 	const struct why_callback *why =
 		why_callback(run->collect->from.callbacks, run->callback->index);
 	struct summary *summary = run->summary;
-	char name[512], label[512];
+	char name[512], label[512], of[COLLECT_OF_MAX];
 	struct summary_entity *entity =
-		summary_entity(summary, SUMMARY_CALLBACK,
-			       summary_callback_name(run->callback, name, sizeof(name)),
-			       run->callback->process->name);
+		entity_of(run->collect, summary, run->callback, name, sizeof(name), of);
 	static const struct histogram none;
 
 	if (!entity)
@@ -389,6 +398,8 @@ static void take_callback(struct taken_run *run)
 	if (summary_is_other(entity))
 		entity->is_other_clock = false; /* that of the callback before */
 	else
+		collect_label(run->collect, summary, entity, run->callback->process);
+	if (!summary_is_other(entity))
 		entity->ask = summary_text(summary, model_callback_label(run->callback, label,
 									 sizeof(label)));
 	if (run->callback->timer) {
@@ -416,11 +427,9 @@ static void take_culprits(struct summary_collect *collect, struct summary *summa
 	const struct view_pair *pair;
 
 	for (unsigned i = 0; (pair = view_pair(collect->from.view, i)); i++) {
-		char name[512];
+		char name[512], of[COLLECT_OF_MAX];
 		struct summary_entity *entity =
-			summary_entity(summary, SUMMARY_CALLBACK,
-				       summary_callback_name(pair->callback, name, sizeof(name)),
-				       pair->callback->process->name);
+			entity_of(collect, summary, pair->callback, name, sizeof(name), of);
 		struct summary_culprit culprit = {
 			.is_group = pair->is_group,
 			.is_assumed = pair->is_assumed,

@@ -272,7 +272,8 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	json_text_string(json, "kind", summary_kind_name(entity->kind));
 	json_text_string(json, "name", entity->name);
 	put_text(json, "of", entity->of);
-	if (entity->label != entity->name)
+	/* A pid says nothing about another run. */
+	if (entity->label != entity->name && !entity->pid)
 		put_text(json, "label", entity->label);
 	put_text(json, "ask", entity->ask);
 	if (entity->period_ns)

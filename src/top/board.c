@@ -27,12 +27,9 @@ static uint64_t key_of(const struct board_row *row)
 	return key;
 }
 
-/* Of a whole trace, processes of one name are one, as in the summary. */
-static uint64_t number_of(const struct board *board, const struct board_row *row)
+static uint64_t number_of(const struct board_row *row)
 {
-	const uint32_t pid = board->options.whole && !row->tid ? 0 : (uint32_t)row->pid;
-
-	return (uint64_t)pid << 32 | (uint32_t)row->tid;
+	return (uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid;
 }
 
 /* Names come from traces: a terminal must not obey them. */
@@ -89,13 +86,13 @@ struct row *board_find(struct board *board, const struct board_row *like)
 	full.process = like->process ? like->process : "";
 	full.ask = like->ask ? like->ask : "";
 	full.entity = like->entity ? like->entity : "";
-	row = map_get(&board->by_key, key_of(&full), number_of(board, &full));
+	row = map_get(&board->by_key, key_of(&full), number_of(&full));
 	if (row)
 		return row;
 	row = ARRAY_ROOM(board->row[full.page], board->count[full.page], board->capacity[full.page])
 		      ? row_new(&full)
 		      : NULL;
-	if (!row || map_put(&board->by_key, key_of(&full), number_of(board, &full), row) < 0) {
+	if (!row || map_put(&board->by_key, key_of(&full), number_of(&full), row) < 0) {
 		row_free(row);
 		board->no_memory = true;
 		return NULL;

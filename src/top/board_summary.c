@@ -141,6 +141,22 @@ static enum summary_kind kind_of(enum board_page page)
 	return kinds[page];
 }
 
+/* Of several processes of one name, that with the pid of the row; one that was started again is the
+ * same as before. */
+static const struct summary_entity *twin_of(const struct summary *summary,
+					    const struct board_row *row,
+					    const struct summary_entity *first)
+{
+	const struct summary_entity *twin = first;
+	char of[512];
+
+	for (unsigned number = 2; twin && twin->pid && twin->pid != row->pid; number++) {
+		(void)snprintf(of, sizeof(of), "%s #%u", row->process, number);
+		twin = summary_find(summary, first->kind, row->entity, of);
+	}
+	return twin ? twin : first;
+}
+
 static const struct summary_entity *entity_of(const struct board *board,
 					      const struct board_row *row)
 {
@@ -148,8 +164,30 @@ static const struct summary_entity *entity_of(const struct board *board,
 	const enum summary_kind kind = kind_of(row->page);
 
 	return summary && kind < SUMMARY_KINDS && *row->entity
-		       ? summary_find(summary, kind, row->entity, row->process)
+		       ? twin_of(summary, row,
+				 summary_find(summary, kind, row->entity, row->process))
 		       : NULL;
+}
+
+/* Of a whole trace, a process that was started again is one with the first. */
+static bool is_again(const struct board *board, const struct board_row *row,
+		     const struct summary_entity *entity)
+{
+	for (unsigned i = 0; i < board->count[row->page]; i++) {
+		const struct board_row *before = &board->row[row->page][i]->pub;
+
+		if (before == row)
+			return false;
+		if (entity_of(board, before) == entity)
+			return true;
+	}
+	return false;
+}
+
+static bool is_row_of(const struct board_row *row, const struct summary_entity *entity)
+{
+	return strcmp(row->entity, entity->name) == 0 &&
+	       (entity->pid ? row->pid == entity->pid : strcmp(row->process, entity->of) == 0);
 }
 
 /* Of a whole trace, a path that ended somewhere once, and went on later, is no chain. */
@@ -167,11 +205,12 @@ void board_values_of_summary(const struct board *board, const struct board_row *
 	const bool is_run = row->page == BOARD_CALLBACKS || row->page == BOARD_SPANS;
 	const struct summary_entity *entity =
 		board->options.whole && !is_part ? entity_of(board, row) : NULL;
+	const bool hidden = entity && is_again(board, row, entity);
 	const struct histogram *of;
 
-	if (is_no_chain(board, row))
+	if (is_no_chain(board, row) || hidden)
 		values->count = 0;
-	if (!entity)
+	if (!entity || hidden)
 		return;
 	of = &entity->histogram[is_run ? SUMMARY_DURATION : SUMMARY_LATENCY];
 	values->count = entity->count[row->page == BOARD_TOPICS ? SUMMARY_PUBLISHED : SUMMARY_RUNS];
@@ -190,16 +229,14 @@ bool board_is_found(const struct board_row *row, const struct summary_finding *f
 	switch (row->page) {
 	case BOARD_CALLBACKS:
 		return (entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_TIMER) &&
-		       strcmp(row->entity, entity->name) == 0 &&
-		       strcmp(row->process, entity->of) == 0;
+		       is_row_of(row, entity);
 	case BOARD_TOPICS:
 		return entity->kind == SUMMARY_SUBSCRIPTION && strcmp(row->name, entity->of) == 0;
 	case BOARD_CHAINS:
 		return entity->kind == SUMMARY_CHAIN && strcmp(row->entity, entity->name) == 0;
 	case BOARD_SPANS:
 		return (entity->kind == SUMMARY_SPAN || entity->kind == SUMMARY_LOOP) &&
-		       strcmp(row->process, entity->of) == 0 &&
-		       strcmp(row->entity, entity->name) == 0;
+		       is_row_of(row, entity);
 	default:
 		return false;
 	}

@@ -212,7 +212,7 @@ static unsigned print_head(struct table *table, const struct summary *summary,
 	unsigned lines = 0;
 
 	counted(processes, sizeof(processes),
-		entities_of(summary, SUMMARY_PROCESS),
+		summary->processes ? summary->processes : entities_of(summary, SUMMARY_PROCESS),
 		"process", "processes");
 	counted(events, sizeof(events), summary->events, "event", "events");
 	if (summary->ros_events)
