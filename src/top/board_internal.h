@@ -134,6 +134,19 @@ bool board_wants_process(const struct board *board, const struct model_process *
 /* board_chains.c: what the analysis of chains collected goes into the present slice. */
 void board_take_chains(struct board *board);
 
+#define BOARD_NO_VALUES                         \
+	((struct board_values){ .rate_hz = -1,  \
+				.more_hz = -1,  \
+				.usual_ns = -1, \
+				.worst_ns = -1, \
+				.wait_ns = -1,  \
+				.busy = -1,     \
+				.cpu = -1 })
+
+/* Of a whole trace: are the two of one entity, whose process was started again? */
+bool board_is_again(const struct board *board, const struct board_row *row,
+		    const struct board_row *other);
+
 /* board_summary.c */
 int board_listen_summary(struct board *board, struct kymo_err *err);
 /* Of a whole trace: the numbers that the summary has of the row. */

@@ -169,16 +169,24 @@ static const struct summary_entity *entity_of(const struct board *board,
 		       : NULL;
 }
 
-/* Of a whole trace, a process that was started again is one with the first. */
-static bool is_again(const struct board *board, const struct board_row *row,
-		     const struct summary_entity *entity)
+bool board_is_again(const struct board *board, const struct board_row *row,
+		    const struct board_row *other)
+{
+	return board->options.whole && row != other && row->pid != other->pid &&
+	       strcmp(row->entity, other->entity) == 0 &&
+	       strcmp(row->process, other->process) == 0 && entity_of(board, row) &&
+	       entity_of(board, row) == entity_of(board, other);
+}
+
+/* A row before it shows it. */
+static bool is_hidden(const struct board *board, const struct board_row *row)
 {
 	for (unsigned i = 0; i < board->count[row->page]; i++) {
 		const struct board_row *before = &board->row[row->page][i]->pub;
 
 		if (before == row)
 			return false;
-		if (entity_of(board, before) == entity)
+		if (board_is_again(board, row, before))
 			return true;
 	}
 	return false;
@@ -205,12 +213,15 @@ void board_values_of_summary(const struct board *board, const struct board_row *
 	const bool is_run = row->page == BOARD_CALLBACKS || row->page == BOARD_SPANS;
 	const struct summary_entity *entity =
 		board->options.whole && !is_part ? entity_of(board, row) : NULL;
-	const bool hidden = entity && is_again(board, row, entity);
 	const struct histogram *of;
 
-	if (is_no_chain(board, row) || hidden)
+	if (is_no_chain(board, row))
 		values->count = 0;
-	if (!entity || hidden)
+	if (is_hidden(board, row)) {
+		*values = BOARD_NO_VALUES;
+		return;
+	}
+	if (!entity)
 		return;
 	of = &entity->histogram[is_run ? SUMMARY_DURATION : SUMMARY_LATENCY];
 	values->count = entity->count[row->page == BOARD_TOPICS ? SUMMARY_PUBLISHED : SUMMARY_RUNS];

@@ -122,20 +122,14 @@ static void rates(const struct board *board, const struct row *row, struct board
 		values->cpu = (double)cpu_ns / 1e9 / span_s(board, read);
 }
 
-void board_values(const struct board *board, const struct board_row *pub,
-		  struct board_values *values)
+static void values_of(const struct board *board, const struct board_row *pub,
+		      struct board_values *values)
 {
 	const struct row *row = (const struct row *)pub;
 	struct weighted median[BOARD_SLICES];
 	unsigned medians = 0;
 
-	*values = (struct board_values){ .rate_hz = -1,
-					 .more_hz = -1,
-					 .usual_ns = -1,
-					 .worst_ns = -1,
-					 .wait_ns = -1,
-					 .busy = -1,
-					 .cpu = -1 };
+	*values = BOARD_NO_VALUES;
 	for (unsigned i = 0; i < slices(board); i++) {
 		const struct board_slice *slice =
 			&row->slice[board_slot(board, first_back(board) + i)];
@@ -147,6 +141,45 @@ void board_values(const struct board *board, const struct board_row *pub,
 	}
 	values->usual_ns = usual(row, median, medians);
 	rates(board, row, values);
+}
+
+static double sum_of(double a, double b)
+{
+	return a < 0 ? b : b < 0 ? a : a + b;
+}
+
+/* What @more has, a row of the same entity. */
+static void join(struct board_values *values, const struct board_values *more)
+{
+	values->count += more->count;
+	values->rate_hz = sum_of(values->rate_hz, more->rate_hz);
+	values->more_hz = sum_of(values->more_hz, more->more_hz);
+	values->busy = sum_of(values->busy, more->busy);
+	values->cpu = sum_of(values->cpu, more->cpu);
+	if (more->worst_ns > values->worst_ns) {
+		values->worst_ns = more->worst_ns;
+		values->worst_at_ns = more->worst_at_ns;
+		values->worst_of = more->worst_of;
+	}
+	if (more->wait_ns > values->wait_ns) {
+		values->wait_ns = more->wait_ns;
+		values->wait_at_ns = more->wait_at_ns;
+		values->behind = more->behind;
+	}
+}
+
+void board_values(const struct board *board, const struct board_row *pub,
+		  struct board_values *values)
+{
+	struct board_values more;
+
+	values_of(board, pub, values);
+	for (unsigned i = 0; i < board->count[pub->page]; i++) {
+		if (!board_is_again(board, pub, &board->row[pub->page][i]->pub))
+			continue;
+		values_of(board, &board->row[pub->page][i]->pub, &more);
+		join(values, &more);
+	}
 	board_values_of_summary(board, pub, values);
 }
 

@@ -280,10 +280,12 @@ void first_print(struct table *table, const struct summary *summary,
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
 	unsigned lines = print_head(table, summary, options) + 3 + options->lines;
-	struct first_room room;
+	struct first_room room = { 0 };
+	const unsigned least = lines + first_tables(table, summary, &room, false);
 
 	table_note(table, "%s", "");
-	lines += first_text_findings(table, summary, options);
+	lines += first_text_findings(table, summary, options,
+				     first_lines(table) > least ? first_lines(table) - least : 0);
 	first_fit(table, summary, lines, &room);
 	(void)first_tables(table, summary, &room, true);
 }

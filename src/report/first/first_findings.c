@@ -116,7 +116,7 @@ static unsigned print_nothing(struct table *table, const struct summary *summary
 }
 
 unsigned first_text_findings(struct table *table, const struct summary *summary,
-			     const struct first_options *options)
+			     const struct first_options *options, unsigned room)
 {
 	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
 	unsigned count = summary_findings(summary, finding, SUMMARY_FINDINGS_MAX), lines = 0, shown;
@@ -128,10 +128,12 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 		return print_nothing(table, summary, options);
 	for (shown = 0; shown < count && shown < FIRST_FINDINGS; shown++) {
 		const struct summary_finding *next = &finding[shown];
+		const unsigned with =
+			lines + print_finding(table, summary, next, shown + 1, options, false);
 
-		if (shown >= 2 &&
-		    lines + print_finding(table, summary, next, shown + 1, options, false) >
-			    FIRST_FINDINGS_LINES + first_lines(table) - FIRST_LINES)
+		if (shown &&
+		    (with + (count > shown + 1) > room ||
+		     (shown > 1 && with > FIRST_FINDINGS_LINES + first_lines(table) - FIRST_LINES)))
 			break;
 		lines += print_finding(table, summary, next, shown + 1, options, true);
 	}

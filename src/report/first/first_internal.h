@@ -25,9 +25,9 @@ unsigned first_fold(struct table *table, const char *first, const char *indent, 
 /* Names that are longer than @width lose their middle. Return: @buffer. */
 char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 
-/* first_findings.c: the findings as text. Return: lines. */
+/* first_findings.c: the findings as text, in about @room lines, but at least one. Return: lines. */
 unsigned first_text_findings(struct table *table, const struct summary *summary,
-			     const struct first_options *options);
+			     const struct first_options *options, unsigned room);
 
 /* How many rows each kind of table has. */
 #define FIRST_KINDS 4u
