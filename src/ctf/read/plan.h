@@ -16,6 +16,7 @@
 #ifndef KYMO_CTF_PLAN_H
 #define KYMO_CTF_PLAN_H
 
+#include "ctf/format/bits.h"
 #include "ctf/read/reader.h"
 #include "ctf/read/walk.h"
 
@@ -116,6 +117,26 @@ enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[
  * header
  */
 void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out);
+
+/** plan_fetch_simple() - the same for a plan that is `simple`; @values: of the event */
+static inline void plan_fetch_simple(const struct plan *plan, const uint8_t *at,
+				     struct kymo_ctf_value *values)
+{
+	const struct plan_fetch *fetch = plan->fetch, *end = fetch + plan->fetch_count;
+
+	for (; fetch < end; fetch++) {
+		struct kymo_ctf_value *value = &values[fetch->target];
+		const bool is_long = fetch->kind == FETCH_U64;
+
+		*value = (struct kymo_ctf_value){ .present = 1, .size = is_long ? 64 : 32 };
+		if (is_long)
+			value->u = bits_le64(at + fetch->at);
+		else
+			value->i = fetch->kind == FETCH_U32
+					   ? (int64_t)bits_le32(at + fetch->at)
+					   : (int64_t)(int32_t)bits_le32(at + fetch->at);
+	}
+}
 
 /** plan_ends_on_byte() - whether what begins on a byte as @node always ends on one. */
 bool plan_ends_on_byte(const struct ctf_node *node);

@@ -329,23 +329,8 @@ void fetch_all(const struct plan *plan, const uint8_t *at, struct plan_out *out)
 
 void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out)
 {
-	const struct plan_fetch *fetch = plan->fetch, *end = fetch + plan->fetch_count;
-	struct kymo_ctf_value *values = out->event->value;
-
-	if (!plan->simple) {
+	if (plan->simple)
+		plan_fetch_simple(plan, at, out->event->value);
+	else
 		fetch_all(plan, at, out);
-		return;
-	}
-	for (; fetch < end; fetch++) {
-		struct kymo_ctf_value *value = &values[fetch->target];
-		const bool is_long = fetch->kind == FETCH_U64;
-
-		*value = (struct kymo_ctf_value){ .present = 1, .size = is_long ? 64 : 32 };
-		if (is_long)
-			value->u = bits_le64(at + fetch->at);
-		else
-			value->i = fetch->kind == FETCH_U32 ?
-					   (int64_t)bits_le32(at + fetch->at) :
-					   (int64_t)(int32_t)bits_le32(at + fetch->at);
-	}
 }

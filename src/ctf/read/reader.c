@@ -142,19 +142,21 @@ static int64_t run_until(const struct kymo_ctf_reader *r)
 
 /* ---- events ---- */
 
+/* How far ahead of an event its stream is fetched into the cache. */
+#define AHEAD_BYTES 256
+#define AHEAD_RECORDS 16
+
 /* What all events of a packet have in common lies together, from bound to class. */
 #define COMMON_BEGIN offsetof(struct kymo_ctf_event, bound)
 #define COMMON_END offsetof(struct kymo_ctf_event, value)
 
-static inline void give_common(const struct kymo_ctf_reader *r, const struct ctf_stream *s,
-			       int64_t key, struct kymo_ctf_event *event)
+static inline void give_common(const struct ctf_stream *s, int64_t key,
+			       struct kymo_ctf_event *event)
 {
 	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
 	       COMMON_END - COMMON_BEGIN);
 	event->ns = time_limited(key);
 	event->clock_ns = (uint64_t)key - (uint64_t)s->class->offset_ns;
-	if (__builtin_expect(r->map_time != NULL, 0))
-		event->ns = time_limited(r->map_time(r->map_context, event->ns));
 }
 
 static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
@@ -181,15 +183,16 @@ static void give_packet_values(const struct ctf_stream *s, const struct event_cl
 	}
 }
 
-/* Inlined into both callers: a call would cost as much as its body. */
-static inline __attribute__((always_inline))
-int give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *event)
+/* What give() does not do itself, so that it need not save registers. */
+static __attribute__((noinline)) int give_any(struct kymo_ctf_reader *r, struct ctf_stream *s,
+					      struct kymo_ctf_event *event)
 {
 	const struct event_record *record = s->next;
 	const struct event_class *class;
 
-	give_common(r, s, record->key, event);
-	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS, 0)) {
+	if (r->map_time)
+		event->ns = time_limited(r->map_time(r->map_context, event->ns));
+	if (RECORD_CLASS(record) == RECORD_LOSS) {
 		give_loss(s, event);
 		return 1;
 	}
@@ -199,16 +202,43 @@ int give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event 
 	r->out.event = event;
 	if (class->absent | class->maybe)
 		give_packet_values(s, class, event);
-	if (__builtin_expect(class->fetches, 1)) {
-		if (class->plan.wanted)
-			plan_fetch(&class->plan, s->window.bytes + RECORD_POS(record) / 8, &r->out);
-	} else {
+	if (!class->fetches)
 		record_decode(s, record, &r->out);
-	}
+	else if (class->plan.wanted)
+		plan_fetch(&class->plan, s->window.bytes + RECORD_POS(record) / 8, &r->out);
 	return 1;
 }
 
-static int next_stream(struct kymo_ctf_reader *r, struct kymo_ctf_event *event)
+/*
+ * Inlined into both callers: a call would cost as much as its body. Where the values are, the next
+ * events of the stream are too; they were read by another thread, so they are in no near cache.
+ */
+static inline __attribute__((always_inline)) int
+give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *event)
+{
+	const struct event_record *record = s->next;
+	const uint8_t *body = s->window.bytes + RECORD_POS(record) / 8;
+	const struct event_class *class;
+
+	/* Numbers: what is fetched may be behind the end of both. */
+	__builtin_prefetch((const void *)((uintptr_t)body + AHEAD_BYTES));
+	__builtin_prefetch((const void *)((uintptr_t)record + AHEAD_RECORDS * sizeof(*record)));
+	give_common(s, record->key, event);
+	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS || r->map_time, 0))
+		return give_any(r, s, event);
+	class = r->class[RECORD_CLASS(record)];
+	if (__builtin_expect(class->give != GIVE_FETCHED, 0))
+		return give_any(r, s, event);
+	event->bound = class->bound;
+	event->class = &class->pub;
+	for (unsigned left = class->absent; left; left &= left - 1)
+		event->value[__builtin_ctz(left)] = (struct kymo_ctf_value){ 0 };
+	plan_fetch_simple(&class->plan, body, event->value);
+	return 1;
+}
+
+static __attribute__((noinline)) int next_stream(struct kymo_ctf_reader *r,
+						 struct kymo_ctf_event *event)
 {
 	if (!r->started)
 		heap_build(r);

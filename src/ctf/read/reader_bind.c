@@ -235,12 +235,23 @@ static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct
 		class->scan[i] = (struct scan_entry) { .size = SCAN_NOT };
 		if (event && event->plan.fixed)
 			class->scan[i].size = event->plan.size;
-		if (event)
-			class->scan[i].class =
-				event->pub.index | (event->bound >= 0 ? SCAN_BOUND : 0);
+		if (event) {
+			class->scan[i].what = RECORD(event->pub.index & RECORD_CLASS_MAX, 0);
+			class->scan[i].is_bound = event->bound >= 0;
+		}
 	}
 	find_usual(class);
 	return 0;
+}
+
+static enum give give_of(const struct event_class *event)
+{
+	if (!event->fetches || !event->plan.simple || event->maybe)
+		return GIVE_ANY;
+	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS; i++)
+		if (event->packet_value[i] >= 0)
+			return GIVE_ANY;
+	return GIVE_FETCHED;
 }
 
 int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err)
@@ -268,6 +279,8 @@ int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err)
 					event->plan.fetches && class->shape != HEADER_GENERAL;
 			}
 			bind_packet_fields(reader, class);
+			for (uint32_t k = 0; k < class->class_count; k++)
+				class->class[k]->give = give_of(class->class[k]);
 			if (make_scan(trace, class, err))
 				return -1;
 		}

@@ -79,6 +79,12 @@ struct plain_header {
 	uint32_t size, id, time, id_size;
 };
 
+/* How the values of an event are given. */
+enum give {
+	GIVE_FETCHED, /* plan_fetch_simple(), and the absent ones */
+	GIVE_ANY,     /* from the packet, too, or decoded one by one */
+};
+
 struct event_class {
 	struct kymo_ctf_event_class pub;
 	struct ctf_node *scope[3];	/* stream context, event context, fields */
@@ -89,6 +95,7 @@ struct event_class {
 	/* the type of values that are enums, or NULL */
 	const struct ctf_type *label[KYMO_CTF_BIND_FIELDS];
 	bool fetches;			/* plan_fetch() gives all that is wanted */
+	uint8_t give;                   /* enum give */
 	/* index into ctf_stream.packet_value, or -1 */
 	int8_t packet_value[KYMO_CTF_BIND_FIELDS];
 };
@@ -115,11 +122,11 @@ struct stream_class {
 
 /* What the inner loop knows of an event by its id. */
 struct scan_entry {
+	uint64_t what;                  /* RECORD() of its class, at 0 */
 	uint32_t size;			/* bytes behind the header; SCAN_NOT: not of fixed size */
-	uint32_t class;			/* index in the reader; bit 31: it is bound */
+	uint32_t is_bound;              /* 0 or 1 */
 };
 #define SCAN_NOT UINT32_MAX
-#define SCAN_BOUND (UINT32_C(1) << 31)
 
 /*
  * An event that was found: time, class and place. The place is where its body begins (with

@@ -20,7 +20,6 @@
 struct scan {
 	const struct scan_entry *entry;
 	uint64_t ids;
-	struct plain_header plain;
 	uint32_t usual[2];		/* bytes of an event with its header */
 	uint64_t offset;		/* epoch minus clock */
 	uint64_t shift;
@@ -31,10 +30,12 @@ struct scan {
 /* Keeps a branch, which the processor predicts; a conditional move would wait for the loads. */
 #define GUESS(value) __asm__ volatile("" : "+r"(value))
 
-/* @shape, @ns: constants, so that the compiler makes a loop for each. @ns: the clock counts
- * nanoseconds. */
-static inline __attribute__((always_inline))
-void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape shape, bool ns)
+/* @shape, @ns: constants, so that the compiler makes a loop for each. @plain: the header of
+ * HEADER_PLAIN, a constant for the one that kymo writes. @ns: the clock counts nanoseconds. */
+static inline __attribute__((always_inline)) void scan_loop(struct ctf_stream *s,
+							    const struct scan scan,
+							    const struct plain_header plain,
+							    enum header_shape shape, bool ns)
 {
 	const uint8_t *base = s->at.base;
 	uint64_t at = (s->at.pos + 7) >> 3, end = s->at.end >> 3, clock = s->clock;
@@ -44,8 +45,7 @@ void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape s
 		return;
 	while (at < end && out < full) {
 		uint64_t id, next = clock;
-		uint32_t header =
-				 header_decode(&scan.plain, shape, base + at, end - at, &id, &next),
+		uint32_t header = header_decode(&plain, shape, base + at, end - at, &id, &next),
 			 whole;
 		struct scan_entry entry;
 
@@ -56,8 +56,8 @@ void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape s
 			break;
 		clock = next;
 		out->key = (int64_t)((ns ? clock : clock_to_ns(s->class, clock)) + scan.offset);
-		out->what = RECORD(entry.class & RECORD_CLASS_MAX, (at + header) * 8 - scan.shift);
-		out += (scan.all | (entry.class >> 31)) & (out->key >= scan.begin);
+		out->what = entry.what | ((at + header) * 8 - scan.shift);
+		out += (scan.all | entry.is_bound) & (out->key >= scan.begin);
 		whole = header + entry.size;
 		if (whole == scan.usual[0]) {
 			at += scan.usual[0];
@@ -78,23 +78,29 @@ void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape s
 static void scan_fixed(struct ctf_stream *s)
 {
 	const struct stream_class *class = s->class;
+	const struct plain_header plain = class->plain, own = { 10, 0, 2, 2 };
 	const struct scan scan = {
-		.entry = class->scan, .ids = class->by_id_count, .plain = class->plain,
+		.entry = class->scan,
+		.ids = class->by_id_count,
 		.usual = { class->usual[0], class->usual[1] },
-		.offset = (uint64_t)class->offset_ns, .shift = s->shift,
-		.begin = s->reader->window_begin, .all = !s->reader->only_bound,
+		.offset = (uint64_t) class->offset_ns,
+		.shift = s->shift,
+		.begin = s->reader->window_begin,
+		.all = !s->reader->only_bound,
 	};
 
 	if (!class->scan)
 		return;
 	if (!class->counts_ns)
-		scan_loop(s, scan, class->shape, false);
+		scan_loop(s, scan, plain, class->shape, false);
+	else if (class->shape == HEADER_PLAIN && !memcmp(&plain, &own, sizeof(own)))
+		scan_loop(s, scan, own, HEADER_PLAIN, true);
 	else if (class->shape == HEADER_PLAIN)
-		scan_loop(s, scan, HEADER_PLAIN, true);
+		scan_loop(s, scan, plain, HEADER_PLAIN, true);
 	else if (class->shape == HEADER_LARGE)
-		scan_loop(s, scan, HEADER_LARGE, true);
+		scan_loop(s, scan, plain, HEADER_LARGE, true);
 	else
-		scan_loop(s, scan, HEADER_COMPACT, true);
+		scan_loop(s, scan, plain, HEADER_COMPACT, true);
 }
 
 static void note(struct ctf_stream *s, uint64_t body)
