@@ -21,9 +21,7 @@ static void doubt(struct model *model, struct thread *thread)
 
 /* ---- one event ---- */
 
-/* Out of line: it is rare, and model_event() would save the registers that it needs. */
-static __attribute__((noinline)) int on_loss(struct model *model,
-					     const struct kymo_ctf_event *event)
+static int on_loss(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
@@ -70,11 +68,11 @@ static __attribute__((noinline)) int on_loss(struct model *model,
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
-int model_event(struct model *model, const struct kymo_ctf_event *event)
+/* A loss, or an event that the model did not bind. Out of line: model_event() would save the
+ * registers that it needs. */
+static __attribute__((noinline)) int on_other(struct model *model,
+					      const struct kymo_ctf_event *event)
 {
-	struct now now = { .event = event, .ns = event->ns };
-	const struct bound_row *bound;
-
 	if (event->bound == KYMO_CTF_LOSS)
 		return on_loss(model, event);
 	if (event->ns < 0 || event->ns > TIME_MAX)
@@ -82,9 +80,25 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	if (!model->facts.events++)
 		model->facts.first_ns = event->ns;
 	model->facts.last_ns = event->ns;
-	if (event->bound < 0 || (unsigned)event->bound >= model->bind_count)
+	return 0;
+}
+
+int model_event(struct model *model, const struct kymo_ctf_event *event)
+{
+	const struct bound_row *bound;
+	struct now now;
+
+	if (__builtin_expect((unsigned)event->bound >= model->bind_count, 0))
+		return on_other(model, event);
+	if (__builtin_expect((uint64_t)event->ns > TIME_MAX, 0))
 		return 0;
+	if (__builtin_expect(!model->facts.events++, 0))
+		model->facts.first_ns = event->ns;
+	model->facts.last_ns = event->ns;
 	bound = &model->bound[event->bound];
+	now.event = event;
+	now.ns = event->ns;
+	now.true_ns = 0;
 	now.thread = model_thread_of(model, event);
 	if (!now.thread)
 		return -ENOMEM;

@@ -12,8 +12,9 @@ static void end_result(struct thread *thread, int64_t ns)
 	thread->result_goal = NULL;
 }
 
-static void next(struct model *model, const struct now *now,
-		 const struct model_executor_interval *state)
+/* The thread is in @state from now on. Return: it, to fill in. */
+static struct model_executor_interval *next(struct model *model, const struct now *now,
+					    enum model_executor_state state)
 {
 	struct thread *thread = now->thread;
 
@@ -22,10 +23,11 @@ static void next(struct model *model, const struct now *now,
 		thread->state.end_ns = now->ns;
 		EMIT(model, executor, &thread->state);
 	}
-	thread->state = *state;
-	thread->state.thread = &thread->pub;
-	thread->state.start_ns = now->ns;
+	thread->state = (struct model_executor_interval){ .thread = &thread->pub,
+							  .state = state,
+							  .start_ns = now->ns };
 	thread->has_state = true;
+	return &thread->state;
 }
 
 /* Events of @thread were lost, or the trace ends: the end of its present state is unknown. */
@@ -40,35 +42,35 @@ static void forget_state(struct model *model, struct thread *thread)
 
 static void on_rclcpp_executor_get_next_ready(struct model *model, const struct now *now)
 {
-	next(model, now, &(struct model_executor_interval){
-		.state = MODEL_EXECUTOR_GET_NEXT_READY });
+	(void)next(model, now, MODEL_EXECUTOR_GET_NEXT_READY);
 }
 
 static void on_rclcpp_executor_wait_for_work(struct model *model, const struct now *now)
 {
 	ARGS(rclcpp_executor_wait_for_work, now->event);
 
-	next(model, now, &(struct model_executor_interval){
-		.state = MODEL_EXECUTOR_WAIT_FOR_WORK, .timeout_ns = args->timeout.i });
+	next(model, now, MODEL_EXECUTOR_WAIT_FOR_WORK)->timeout_ns = args->timeout.i;
 }
 
 static void on_rclcpp_executor_execute(struct model *model, const struct now *now)
 {
 	ARGS(rclcpp_executor_execute, now->event);
-	const struct timer *timer = model_handle(model, now->process, HANDLE_TIMER, args->handle.u);
 	const struct subscription *subscription = model_handle(model, now->process,
 							       HANDLE_SUBSCRIPTION, args->handle.u);
+	const struct timer *timer = NULL;
+	struct model_executor_interval *state;
 
+	if (!subscription || model->timers_and_subscriptions)
+		timer = model_handle(model, now->process, HANDLE_TIMER, args->handle.u);
 	/* The address was used for a timer and for a subscription: the younger object is valid. */
 	if (timer && subscription && timer->pub.born_ns > subscription->pub.born_ns)
 		subscription = NULL;
 	else if (subscription)
 		timer = NULL;
-	next(model, now, &(struct model_executor_interval){
-		.state = MODEL_EXECUTOR_EXECUTE,
-		.handle = args->handle.u,
-		.timer = timer ? &timer->pub : NULL,
-		.subscription = subscription ? &subscription->pub : NULL });
+	state = next(model, now, MODEL_EXECUTOR_EXECUTE);
+	state->handle = args->handle.u;
+	state->timer = timer ? &timer->pub : NULL;
+	state->subscription = subscription ? &subscription->pub : NULL;
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id

@@ -20,9 +20,9 @@
 
 /* ---- messages that can still be received ---- */
 
-static struct model_message message_of(const struct sent *sent)
+static void message_of(const struct sent *sent, struct model_message *message)
 {
-	return (struct model_message){
+	*message = (struct model_message){
 		.id = sent->id,
 		.publisher = &sent->publisher->pub,
 		.topic = sent->publisher->pub.topic,
@@ -111,20 +111,26 @@ static bool was_expected(const struct sent *sent, const struct subscription *sub
 	       was_overtaken(sent, subscription);
 }
 
+static void report_one_untaken(struct model *model, const struct sent *sent,
+			       const struct subscription *subscription)
+{
+	struct model_message message;
+
+	message_of(sent, &message);
+	message.subscription = &subscription->pub;
+	message.lost = model_lost_where(model, &message, &subscription->pub);
+	if (message.lost == MODEL_LOST_NOT_TAKEN && was_overtaken(sent, subscription))
+		message.lost = model_lost_in_queue(&message);
+	EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
+}
+
 static void report_untaken(struct model *model, const struct sent *sent, bool at_end)
 {
-	struct model_message message = message_of(sent);
 	const struct subscription *s;
 
-	for (s = sent->publisher->topic->subscriptions; s; s = s->next) {
-		if (was_taken(sent, s) || !was_expected(sent, s, at_end))
-			continue;
-		message.subscription = &s->pub;
-		message.lost = model_lost_where(model, &message, &s->pub);
-		if (message.lost == MODEL_LOST_NOT_TAKEN && was_overtaken(sent, s))
-			message.lost = model_lost_in_queue(&message);
-		EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
-	}
+	for (s = sent->publisher->topic->subscriptions; s; s = s->next)
+		if (!was_taken(sent, s) && was_expected(sent, s, at_end))
+			report_one_untaken(model, sent, s);
 }
 
 static void sent_forget(struct model *model, struct sent *sent, bool at_end)
@@ -288,7 +294,7 @@ void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns
 	struct model_message message;
 
 	sent->source_ns = source_ns;
-	message = message_of(sent);
+	message_of(sent, &message);
 	message.address = address;
 	EMIT(model, published, &message);
 	if (model->wants & WANT_CAUSES && !sent->also_intra)
@@ -369,24 +375,30 @@ void model_taken_flush(struct model *model, struct thread *thread)
 	EMIT(model, taken, &thread->taken);
 }
 
+/* A message of @subscription is being received. Return: where it goes; the caller fills it in. */
+static struct model_message *taken_begin(struct model *model, struct thread *thread,
+					 struct model_subscription *subscription, int64_t take_ns)
+{
+	if (subscription && !subscription->first_take_ns)
+		subscription->first_take_ns = take_ns;
+	model_taken_flush(model, thread);
+	thread->has_taken = true;
+	return &thread->taken;
+}
+
 void model_taken_set(struct model *model, struct thread *thread,
 		     const struct model_message *message)
 {
-	struct subscription *subscription = (struct subscription *)message->subscription;
-
-	if (subscription && !subscription->pub.first_take_ns)
-		subscription->pub.first_take_ns = message->take_ns;
-	model_taken_flush(model, thread);
-	thread->taken = *message;
+	*taken_begin(model, thread, (struct model_subscription *)message->subscription,
+		     message->take_ns) = *message;
 	thread->taken.take_thread = &thread->pub;
-	thread->has_taken = true;
 }
 
 /* A message of @subscription was received; its callback will begin on the same thread. */
 void model_take(struct model *model, const struct now *now, struct subscription *subscription,
 		int64_t source_ns, uint64_t address)
 {
-	struct model_message message;
+	struct model_message *message;
 	struct sent *sent;
 
 	if (!source_ns)
@@ -394,22 +406,23 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 	sent = map_get(&model->sent, (uint64_t)source_ns, subscription->topic->pub.index);
 	if (!sent)
 		sent = model_sent_unstamped(model, now, subscription->topic, source_ns);
+	message = taken_begin(model, now->thread, &subscription->pub, now->ns);
 	if (sent) {
 		set_taken(model, sent, subscription);
-		message = message_of(sent);
+		message_of(sent, message);
 	} else {
-		message = (struct model_message){ .topic = &subscription->topic->pub,
-						  .source_ns = source_ns,
-						  .size = subscription->pub.type_size };
+		*message = (struct model_message){ .topic = &subscription->topic->pub,
+						   .source_ns = source_ns,
+						   .size = subscription->pub.type_size };
 	}
-	message.address = address;
-	message.subscription = &subscription->pub;
-	message.take_ns = now->ns;
-	message.dds.is_through = true;
-	message.dds.is_local =
-		message.publisher && message.publisher->process == subscription->pub.process;
-	model_path_taken(model, &message);
-	model_taken_set(model, now->thread, &message);
+	message->address = address;
+	message->subscription = &subscription->pub;
+	message->take_thread = &now->thread->pub;
+	message->take_ns = now->ns;
+	message->dds.is_through = true;
+	message->dds.is_local =
+		message->publisher && message->publisher->process == subscription->pub.process;
+	model_path_taken(model, message);
 }
 
 static void on_rmw_take(struct model *model, const struct now *now)

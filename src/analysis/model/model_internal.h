@@ -107,6 +107,7 @@ struct frame {
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;
+	bool is_startup;
 	struct model_message message;
 };
 
@@ -298,6 +299,8 @@ struct model {
 	uint64_t last_id, last_instance;
 	struct model_facts facts;
 	bool stamps_follow;		/* source timestamps come in events after the write */
+	bool timers_and_subscriptions;  /* an address was used for both, in one process */
+	bool has_pauses;                /* of the recorder, in any trace */
 	bool out_of_memory;
 };
 
@@ -338,6 +341,8 @@ bool model_is_born_here(const struct model *model, int64_t born_ns);
 /* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
 bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
 			   int64_t first_result_ns);
+/* Is a run part of it, of which callback, times and message are known? */
+bool model_frame_is_startup(const struct frame *frame);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);
@@ -387,6 +392,12 @@ void model_object_link(struct subscription_object *object);
 /* The host and the clock of a trace of the reader; a trace that grows has more of them later. */
 int model_learn_trace(struct model *model, uint32_t trace);
 int model_read_pauses(struct model *model, const struct kymo_ctf_reader *reader);
+/* model_resumed(); most traces have no pause. */
+static inline int64_t model_resumed_of(const struct model *model, const struct thread *thread,
+				       int64_t ns)
+{
+	return model->has_pauses ? model_resumed(model, &thread->pub, ns) : INT64_MIN;
+}
 
 /* model_groups.c */
 const struct model_callback_group *model_member_of(const struct model *model,

@@ -119,6 +119,7 @@ struct model_instance {
 	 */
 	int64_t idle_ns;
 	bool is_intra;
+	bool is_startup; /* see model_is_startup() */
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;
 	/* The message that it was called with; NULL: none or unknown. */

@@ -213,6 +213,8 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 		topic->depth_max = args->queue_depth.u;
 	model_handle_set(model, now->process, HANDLE_SUBSCRIPTION, subscription->pub.handle,
 			 subscription);
+	if (model_handle(model, now->process, HANDLE_TIMER, subscription->pub.handle))
+		model->timers_and_subscriptions = true;
 	model_handle_set(model, now->process, HANDLE_RMW_SUBSCRIPTION,
 			 subscription->pub.rmw_handle, subscription);
 	if (model->rules)
@@ -240,6 +242,8 @@ static void on_rcl_timer_init(struct model *model, const struct now *now)
 	timer->pub.born_ns = now->true_ns;
 	timer->pub.is_born_here = model_is_born_here(model, now->true_ns);
 	model_handle_set(model, now->process, HANDLE_TIMER, timer->pub.handle, timer);
+	if (model_handle(model, now->process, HANDLE_SUBSCRIPTION, timer->pub.handle))
+		model->timers_and_subscriptions = true;
 }
 
 static void on_rclcpp_timer_link_node(struct model *model, const struct now *now)

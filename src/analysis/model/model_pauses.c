@@ -65,6 +65,7 @@ static int keep(struct model *model, uint32_t index, const struct accounts *acco
 		if (!from->end_ns || pause.begin_ns < last_ns || pause.end_ns < pause.begin_ns)
 			continue;
 		trace->pause[trace->pauses++] = pause;
+		model->has_pauses = true;
 		last_ns = pause.end_ns;
 	}
 	return 0;

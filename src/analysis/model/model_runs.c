@@ -22,6 +22,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.due_ns = frame->due_ns,
 		.idle_ns = frame->idle_ns,
 		.is_intra = frame->is_intra,
+		.is_startup = frame->is_startup,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
 		.call = frame->call_id,
@@ -102,7 +103,7 @@ static bool is_previous(const struct model *model, const struct now *now,
 			const struct callback *callback, int64_t since_ns)
 {
 	return since_ns && callback->losses == now->process->losses &&
-	       since_ns > model_resumed(model, &now->thread->pub, now->ns);
+	       since_ns > model_resumed_of(model, now->thread, now->ns);
 }
 
 /* When should this run of a timer have started? */
@@ -163,6 +164,7 @@ static void on_callback_start(struct model *model, const struct now *now)
 		thread->taken.to_instance = frame->id;
 		frame->message = thread->taken;
 	}
+	frame->is_startup = model_frame_is_startup(frame);
 	model->facts.intra_unknown += frame->is_intra && !frame->has_message;
 	model_call_started(model, thread, frame);
 	model_taken_flush(model, thread);
@@ -202,7 +204,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 	/* A run that began before a pause may have ended in it, and this is the end of a later
 	 * one. */
 	if (thread->frame[at].doubtful ||
-	    thread->frame[at].start_ns <= model_resumed(model, &thread->pub, now->ns)) {
+	    thread->frame[at].start_ns <= model_resumed_of(model, thread, now->ns)) {
 		model_frame_abandon(model, thread, at);
 		return;
 	}

@@ -51,14 +51,14 @@ bool model_message_is_startup(const struct model_message *message)
 	return message->publish_ns <= born_ns + AFTER_BIRTH_NS;
 }
 
-bool model_is_startup(const struct model_instance *instance)
+bool model_frame_is_startup(const struct frame *frame)
 {
-	const struct model_timer *timer = instance->callback->timer;
-	const int64_t due_ns = instance->due_ns ? instance->due_ns : instance->start_ns;
+	const struct model_timer *timer = frame->callback->pub.timer;
+	const int64_t due_ns = frame->due_ns ? frame->due_ns : frame->start_ns;
 
 	if (timer)
 		return timer->is_born_here && due_ns <= timer->first_start_ns + AFTER_FIRST_NS;
-	return instance->message && model_message_is_startup(instance->message);
+	return frame->has_message && model_message_is_startup(&frame->message);
 }
 
 bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,

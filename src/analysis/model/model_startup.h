@@ -16,6 +16,9 @@ void model_without_startup(struct model *model);
 bool model_message_is_startup(const struct model_message *message);
 
 /** model_is_startup() - of a run: of the message that it was called with, or of its timer. */
-bool model_is_startup(const struct model_instance *instance);
+static inline bool model_is_startup(const struct model_instance *instance)
+{
+	return instance->is_startup;
+}
 
 #endif
