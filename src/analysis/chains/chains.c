@@ -81,7 +81,7 @@ void chains_tokens_release(struct chains *chains, struct chains_token *tokens)
 	}
 }
 
-struct thread_state *chains_thread(struct chains *chains, const struct model_thread *thread)
+struct thread_state *chains_thread_new(struct chains *chains, const struct model_thread *thread)
 {
 	struct thread_state **state = chains_element(chains, &chains->threads, sizeof(*state),
 						     thread->index);
@@ -205,10 +205,10 @@ static void on_started(void *context, const struct model_instance *instance)
 	chains_deliver(chains, run, publication, &way, thread);
 }
 
-/* The run of @instance is over. Except in damaged traces it is the innermost run. */
-static struct chains_run *run_leave(struct chains *chains, const struct model_instance *instance)
+/* The run of @instance, on @thread, is over. Except in damaged traces it is the innermost run. */
+static struct chains_run *run_leave(struct thread_state *thread,
+				    const struct model_instance *instance)
 {
-	struct thread_state *thread = chains_thread(chains, instance->thread);
 	struct chains_run **at, *run;
 
 	for (at = thread ? &thread->run : NULL; at && (run = *at); at = &run->outer)
@@ -240,10 +240,10 @@ static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct chains *chains = context;
 	int64_t end_ns = instance->start_ns + instance->duration_ns;
-	struct chains_run *run = run_leave(chains, instance);
 	struct thread_state *thread = chains_thread(chains, instance->thread);
+	struct chains_run *run = run_leave(thread, instance);
 
-	if (!run || !thread)
+	if (!run)
 		return;
 	busy_add(&thread->busy, instance->start_ns, end_ns);
 	chains_arrived(chains, run->tokens, end_ns);
@@ -254,7 +254,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
-	struct chains_run *run = run_leave(context, instance);
+	struct chains_run *run = run_leave(chains_thread(context, instance->thread), instance);
 
 	if (run)
 		run_free(context, run);

@@ -183,7 +183,16 @@ void *chains_alloc(struct chains *chains, size_t size);
 struct chains_token *chains_token(struct chains *chains, struct path *path,
 				  struct chains_token *parent);
 void chains_tokens_release(struct chains *chains, struct chains_token *tokens);
-struct thread_state *chains_thread(struct chains *chains, const struct model_thread *thread);
+struct thread_state *chains_thread_new(struct chains *chains, const struct model_thread *thread);
+static inline struct thread_state *chains_thread(struct chains *chains,
+						 const struct model_thread *thread)
+{
+	struct thread_state *const *known = chains->threads.item;
+
+	if (__builtin_expect(thread->index < chains->threads.count && known[thread->index], 1))
+		return known[thread->index];
+	return chains_thread_new(chains, thread);
+}
 /* The innermost run of @thread, or NULL. */
 struct chains_run *chains_run_of(struct chains *chains, const struct model_thread *thread);
 

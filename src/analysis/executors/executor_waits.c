@@ -42,16 +42,13 @@ struct waits {
 	bool failed;
 };
 
-static struct waits_history *history_of(struct waits *waits, const struct model_thread *thread)
+static struct waits_history *history_new(struct waits *waits, const struct model_thread *thread)
 {
 	struct waits_history **slot = ARRAY_AT(waits->by_thread, waits->threads, thread->index);
 	struct waits_history **first =
 		ARRAY_AT(waits->by_process, waits->processes, thread->process->index);
-	struct waits_history *history = slot && first ? *slot : NULL;
+	struct waits_history *history = slot && first ? calloc(1, sizeof(*history)) : NULL;
 
-	if (history)
-		return history;
-	history = slot && first ? calloc(1, sizeof(*history)) : NULL;
 	if (!history) {
 		waits->failed = true;
 		return NULL;
@@ -59,6 +56,14 @@ static struct waits_history *history_of(struct waits *waits, const struct model_
 	history->thread = thread;
 	history->next = *first;
 	return *first = *slot = history;
+}
+
+static inline struct waits_history *history_of(struct waits *waits,
+					       const struct model_thread *thread)
+{
+	if (__builtin_expect(thread->index < waits->threads && waits->by_thread[thread->index], 1))
+		return waits->by_thread[thread->index];
+	return history_new(waits, thread);
 }
 
 /* ---- the pieces of a wait ---- */

@@ -25,7 +25,7 @@ static struct stats_topic *topic_at(struct stats *stats, uint32_t index)
 	return element(stats, &stats->topics, sizeof(struct stats_topic), index);
 }
 
-struct history *stats_history_at(struct stats *stats, uint32_t index)
+struct history *stats_history_new(struct stats *stats, uint32_t index)
 {
 	struct history **history = element(stats, &stats->histories, sizeof(*history), index);
 

@@ -41,7 +41,15 @@ struct stats {
 };
 
 struct stats_callback *stats_callback_at(struct stats *stats, uint32_t index);
-struct history *stats_history_at(struct stats *stats, uint32_t index);
+struct history *stats_history_new(struct stats *stats, uint32_t index);
+static inline struct history *stats_history_at(struct stats *stats, uint32_t index)
+{
+	struct history *const *known = stats->histories.item;
+
+	if (__builtin_expect(index < stats->histories.count && known[index], 1))
+		return known[index];
+	return stats_history_new(stats, index);
+}
 
 /* stats_wait.c */
 void stats_history_add(struct stats *stats, const struct model_instance *instance);

@@ -94,14 +94,15 @@ static bool is_timed(const struct model_instance *instance)
 /*
  * The clocks of two hosts have an error: a message may seem to be received before it was published.
  */
-static void run_of(struct why_run *run, const struct model_instance *instance, int64_t total_ns)
+static void run_of(struct why_run *run, const struct model_instance *instance, bool timed,
+		   int64_t total_ns)
 {
 	const struct model_message *message = instance->message;
 	int64_t end_ns = instance->start_ns + instance->duration_ns;
 	struct why_hop *hop = run->hop;
 
 	*run = (struct why_run){ 0 };
-	if (is_timed(instance)) {
+	if (timed) {
 		*hop++ = (struct why_hop){
 			.publisher = message->publisher,
 			.at = { .thread = message->publish_thread,
@@ -115,7 +116,7 @@ static void run_of(struct why_run *run, const struct model_instance *instance, i
 			.start_ns = instance->start_ns,
 			.end_ns = end_ns },
 	};
-	if (is_timed(instance)) {
+	if (timed) {
 		hop->at.id = message->id;
 		hop->at.publish_ns = message->publish_ns;
 		hop->at.send_ns = message->send_ns;
@@ -138,9 +139,9 @@ static bool is_kept(const struct why_callbacks *callbacks, const struct why_call
 	       is_worse(is_startup, total_ns, &of->worst[o->worst - 1]);
 }
 
-static int64_t total_of(const struct model_instance *instance)
+static int64_t total_of(const struct model_instance *instance, bool timed)
 {
-	const int64_t begin_ns = is_timed(instance) ? instance->message->publish_ns
+	const int64_t begin_ns = timed              ? instance->message->publish_ns
 				 : instance->due_ns ? instance->due_ns
 						    : instance->start_ns;
 
@@ -152,8 +153,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct why_callbacks *callbacks = context;
 	struct why_callback *of = callback_of(callbacks, instance->callback->index);
 	struct why_run run;
+	bool timed, is_startup;
 	int64_t total_ns;
-	bool is_startup;
 
 	if (!of) {
 		callbacks->failed = true;
@@ -162,7 +163,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (instance->start_ns < callbacks->options.begin_ns ||
 	    instance->start_ns > callbacks->options.end_ns)
 		return;
-	total_ns = total_of(instance);
+	timed = is_timed(instance);
+	total_ns = total_of(instance, timed);
 	if (total_ns < 0)
 		return;
 	is_startup = model_is_startup(instance);
@@ -170,7 +172,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 			     (is_startup && histogram_add(&of->startup, (uint64_t)total_ns));
 	if (!is_kept(callbacks, of, is_startup, total_ns))
 		return;
-	run_of(&run, instance, total_ns);
+	run_of(&run, instance, timed, total_ns);
 	run.is_startup = is_startup;
 	keep(callbacks, instance->callback->index, of, &run);
 }
