@@ -330,7 +330,7 @@ static int print(const struct once *once, enum table_format format, struct kymo_
 	struct table *table;
 	int rc;
 
-	if (table_open(&table, stdout, format) < 0)
+	if (table_open(&table, once->options->out ? once->options->out : stdout, format) < 0)
 		return err_no_memory(err);
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		table_fit(table, size.ws_col);
@@ -340,7 +340,7 @@ static int print(const struct once *once, enum table_format format, struct kymo_
 	return rc;
 }
 
-int top_once(const struct top_options *options, enum table_format format, bool *lost,
+int top_once(const struct top_options *options, enum table_format format, struct top_said *said,
 	     struct kymo_err *err)
 {
 	struct once once = { .options = options, .start_ns = now_ns() };
@@ -353,7 +353,8 @@ int top_once(const struct top_options *options, enum table_format format, bool *
 			     format == TABLE_JSON || options->page == BOARD_THREADS);
 	rc = source_run(once.source, step, &once, err);
 	board_totals(source_board(once.source), &totals);
-	*lost = totals.lost > 0;
+	said->lost = totals.lost > 0;
+	said->is_whole = source_kind(once.source) == SOURCE_COMPLETE;
 	if (rc == 0 && !totals.processes && options->trace)
 		rc = err_set(err, KYMO_EXIT_EMPTY,
 			     "%s: nothing to show: no events of ROS 2 nor of kymo.h; \"kymo info\" "

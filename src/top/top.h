@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/selection.h"
@@ -42,19 +43,25 @@ struct top_options {
 	int64_t interval_ns; /* between two looks */
 	int page;            /* enum board_page, the first one */
 	const char *version; /* of kymo */
+	FILE *out;           /* of top_once(); NULL: stdout */
 	const char *hint;    /* programs that run without kymo: "3 ROS 2 programs run without kymo
 				(driver, ...)"; "": none */
+};
+
+/* What top_once() found out. */
+struct top_said {
+	bool lost;     /* events were lost */
+	bool is_whole; /* it read a complete trace, which will give the same again */
 };
 
 /**
  * top_once() - wait for one interval, or read a complete trace, and print
  * @format: text and CSV: of options.page; JSON: of all pages
- * @lost: set to whether events were lost
  *
  * Return: an exit status: KYMO_EXIT_EMPTY when no program runs, or nothing happened; -1 with @err.
  * Context: blocks, forks.
  */
-int top_once(const struct top_options *options, enum table_format format, bool *lost,
+int top_once(const struct top_options *options, enum table_format format, struct top_said *said,
 	     struct kymo_err *err);
 
 /**

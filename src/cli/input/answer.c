@@ -163,15 +163,15 @@ bool answer_recall(struct answer_kept *kept, int argc, char **argv)
 }
 
 /* Not what came with warnings on stderr, which would be missing the next time. */
-static bool is_clean(const struct answer *answer)
+bool answer_is_clean(const struct cli_traces *traces)
 {
-	bool clean = !kymo_ctf_warning_count(answer->reader);
+	bool clean = true;
 
-	for (unsigned i = 0; i < answer->traces.count && clean; i++) {
+	for (unsigned i = 0; i < traces->count && clean; i++) {
 		struct accounts accounts;
 		char problem[512];
 
-		accounts_read(&accounts, answer->traces.path[i], problem);
+		accounts_read(&accounts, traces->path[i], problem);
 		accounts_free(&accounts);
 		clean = !*problem;
 	}
@@ -194,7 +194,8 @@ static int print_held(struct answer *answer, int status)
 			      strerror(errno));
 		status = cli_fail(answer->verb, &err);
 	}
-	if (status == KYMO_EXIT_OK && is_clean(answer))
+	if (status == KYMO_EXIT_OK && !kymo_ctf_warning_count(answer->reader) &&
+	    answer_is_clean(&answer->traces))
 		kept_put(&answer->kept->kept, answer->text, answer->text_size);
 	free(answer->text);
 	answer->text = NULL;

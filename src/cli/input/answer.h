@@ -65,6 +65,10 @@ void answer_command(struct answer_kept *kept, const char *verb, int argc, char *
  */
 bool answer_recall(struct answer_kept *kept, int argc, char **argv);
 
+/** answer_is_clean() - are the accounts of the traces as they should be? Else there are warnings on
+ * stderr, which an answer that is kept would not have the next time. */
+bool answer_is_clean(const struct cli_traces *traces);
+
 /**
  * answer_open() - open the traces among the operands, with --clock, --begin, --end and --merge
  * @verb: lent

@@ -10,7 +10,9 @@
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "cli/verbs/query/query_print.h"
+#include "cli/input/answer.h"
 #include "cli/input/input_captures.h"
+#include "cli/input/kept_copy.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
@@ -102,7 +104,7 @@ static int fail(const struct kymo_err *err)
 }
 
 static int ask(struct query *query, const char *path, const char *sql,
-	       const struct options *options)
+	       const struct options *options, FILE *out)
 {
 	struct progress progress;
 	struct kymo_err err = { 0 };
@@ -123,16 +125,46 @@ static int ask(struct query *query, const char *path, const char *sql,
 		return cli_fail("query", &err);
 	}
 	progress_begin(&progress, options->quiet);
-	status = query_script(query, input, options->format, &progress, &err);
+	status = query_script(query, input, options->format, out, &progress, &err);
 	free(input);
 	return status ? fail(&err) : KYMO_EXIT_OK;
 }
 
-static int run(int argc, char **argv, struct kymo_err *err)
+/* Whether nothing was printed that an answer which is kept would lack. */
+static bool is_clean(const struct tables *tables, const struct cli_traces *traces, uint64_t lost)
 {
-	struct options options = { 0 };
+	return !lost && !tables_warnings(tables) && !tables_lost(tables) &&
+	       !tables_align(tables) && answer_is_clean(traces);
+}
+
+/* Asks, and keeps the answer if it will be the same. Return: the exit status. */
+static int ask_and_keep(struct query *query, struct tables *tables, const struct cli_traces *traces,
+			const char *sql, const struct options *options, struct answer_kept *kept)
+{
+	const bool keeps = *kept->kept.path != '\0';
+	struct kept_copy copy;
+	uint64_t lost = 0;
+	bool whole = false;
+	int status;
+
+	status = ask(query, traces->name, sql, options, keeps ? kept_copy_open(&copy) : stdout);
+	if (keeps)
+		whole = kept_copy_close(&copy);
+	if (!options->quiet) {
+		cli_tables_warn("query", tables);
+		lost = cli_traces_lost(traces, "query");
+	}
+	if (status == KYMO_EXIT_OK && whole && is_clean(tables, traces, lost))
+		kept_put(&kept->kept, copy.text, copy.size);
+	if (keeps)
+		free(copy.text);
+	return status;
+}
+
+static int ask_traces(int argc, char **argv, const char *sql, const struct options *options,
+		      struct answer_kept *kept, struct kymo_err *err)
+{
 	struct cli_traces traces;
-	const char *sql = NULL;
 	struct simclock *clock = NULL;
 	struct behaviours *behaviours = NULL;
 	struct captures *captures = NULL;
@@ -140,6 +172,48 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct query *query;
 	int status;
 
+	if (cli_traces(&traces, argc, argv, err) || cli_traces_distinct(&traces, err) ||
+	    (!options->times.merge && cli_one_run_below("query", &traces, err)) ||
+	    (options->model && behaviours_read(&behaviours, options->model, err)))
+		return -1;
+	if (cli_captures("query", &options->capture, &captures, err) ||
+	    tables_open(&tables, traces.path, traces.count, err)) {
+		captures_free(captures);
+		behaviours_free(behaviours);
+		return -1;
+	}
+	tables_set_behaviours(tables, behaviours);
+	tables_set_captures(tables, captures);
+	if (cli_select_tables(tables, traces.name, &options->selection, &options->times, &clock,
+			      err) ||
+	    tables_set_window(tables, options->window_ns, err) || query_open(&query, tables, err)) {
+		tables_close(tables);
+		simclock_free(clock);
+		captures_free(captures);
+		behaviours_free(behaviours);
+		return -1;
+	}
+	if (!options->quiet)
+		cli_print_hosts("query", tables_align(tables));
+	status = ask_and_keep(query, tables, &traces, sql, options, kept);
+	query_close(query);
+	if (status == KYMO_EXIT_OK && options->strict && tables_lost(tables))
+		status = KYMO_EXIT_LOSS;
+	tables_close(tables);
+	simclock_free(clock);
+	captures_free(captures);
+	behaviours_free(behaviours);
+	return status;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { 0 };
+	struct answer_kept kept;
+	const char *sql = NULL;
+	int status;
+
+	answer_command(&kept, "query", argc, argv);
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
 		return -1;
 	if (options.schema) {
@@ -147,41 +221,14 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		status = query_print_schema(-1, options.format, stdout);
 		return status && status != -EPIPE ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
 	}
-	if (take_sql(&argc, argv, &sql, err) || cli_traces(&traces, argc, argv, err) ||
-	    cli_traces_distinct(&traces, err) ||
-	    (!options.times.merge && cli_one_run_below("query", &traces, err)) ||
-	    (options.model && behaviours_read(&behaviours, options.model, err)))
+	if (take_sql(&argc, argv, &sql, err))
 		return -1;
-	if (cli_captures("query", &options.capture, &captures, err) || tables_open(&tables, traces.path, traces.count, err)) {
-		captures_free(captures);
-		behaviours_free(behaviours);
-		return -1;
-	}
-	tables_set_behaviours(tables, behaviours);
-	tables_set_captures(tables, captures);
-	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
-			      err) ||
-	    tables_set_window(tables, options.window_ns, err) || query_open(&query, tables, err)) {
-		tables_close(tables);
-		simclock_free(clock);
-		captures_free(captures);
-		behaviours_free(behaviours);
-		return -1;
-	}
-	if (!options.quiet)
-		cli_print_hosts("query", tables_align(tables));
-	status = ask(query, traces.name, sql, &options);
-	query_close(query);
-	if (!options.quiet) {
-		cli_tables_warn("query", tables);
-		(void)cli_traces_lost(&traces, "query");
-	}
-	if (status == KYMO_EXIT_OK && options.strict && tables_lost(tables))
-		status = KYMO_EXIT_LOSS;
-	tables_close(tables);
-	simclock_free(clock);
-	captures_free(captures);
-	behaviours_free(behaviours);
+	if (!sql || !query_is_same(sql) || options.model || options.capture.count)
+		*kept.command = '\0'; /* an answer is kept for traces alone */
+	status = answer_recall(&kept, argc, argv)
+			 ? KYMO_EXIT_OK
+			 : ask_traces(argc, argv, sql, &options, &kept, err);
+	kept_close(&kept.kept);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo top`: what a robot does now. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +10,9 @@
 #include "cli/common/attaching.h"
 #include "cli/common/common.h"
 #include "cli/input/access_options.h"
+#include "cli/input/answer.h"
 #include "cli/input/input_runs.h"
+#include "cli/input/kept_copy.h"
 #include "top/top.h"
 
 #define INTERVAL_LEAST_NS 100000000
@@ -95,15 +98,29 @@ static int attach(const struct options *options, char *operand, const struct top
 	return 0;
 }
 
-static int show(const struct options *options, const struct top_options *top, struct kymo_err *err)
+/* Prints what was kept of the trace, or the table, and keeps it. */
+static int show_once(const struct options *options, struct top_options *top,
+		     struct answer_kept *kept, char *operand, struct kymo_err *err)
 {
-	bool lost = false;
+	struct top_said said = { 0 };
+	struct kept_copy copy;
+	bool keeps, whole;
 	int rc;
 
-	if (!options->once)
-		return top_screen(top, err);
-	rc = top_once(top, (enum table_format)options->format, &lost, err);
-	return rc == KYMO_EXIT_OK && lost && options->strict ? KYMO_EXIT_LOSS : rc;
+	if (!top->trace)
+		*kept->command = '\0';
+	if (answer_recall(kept, 1, &operand))
+		return KYMO_EXIT_OK;
+	keeps = *kept->kept.path != '\0';
+	top->out = keeps ? kept_copy_open(&copy) : stdout;
+	rc = top_once(top, (enum table_format)options->format, &said, err);
+	whole = keeps && kept_copy_close(&copy);
+	if (rc == KYMO_EXIT_OK && whole && said.is_whole && !said.lost &&
+	    answer_is_clean(&kept->traces))
+		kept_put(&kept->kept, copy.text, copy.size);
+	if (keeps)
+		free(copy.text);
+	return rc == KYMO_EXIT_OK && said.lost && options->strict ? KYMO_EXIT_LOSS : rc;
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)
@@ -111,10 +128,12 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct options options = { .interval = 1000000000 };
 	struct top_options top = { .version = KYMO_VERSION };
 	struct access access = { 0 };
+	struct answer_kept kept;
 	struct url url = { 0 };
 	char hint[ATTACHING_HINT_MAX] = "";
 	int rc;
 
+	answer_command(&kept, "top", argc, argv);
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
 		return -1;
 	if (argc > 1)
@@ -139,7 +158,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	top.page = options.page;
 	top.count = options.count;
 	if (rc == 0)
-		rc = show(&options, &top, err);
+		rc = options.once ? show_once(&options, &top, &kept, argv[0], err)
+				  : top_screen(&top, err);
+	kept_close(&kept.kept);
 	access_free(&access);
 	return rc;
 }

@@ -148,7 +148,7 @@ static void on_progress(void *context, uint64_t events, double done)
 static int run_statements(struct result *result, struct query *query, const char *sql, FILE *out,
 			  struct progress *progress, struct kymo_err *err)
 {
-	bool shared = isatty(fileno(out));
+	const bool shared = isatty(STDOUT_FILENO);
 	unsigned number = 0;
 	int more;
 
@@ -179,8 +179,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 		return err_no_memory(err);
 	}
 	result->format = format;
-	if (out == stdout)
-		screen_dress(result->table);
+	screen_dress(result->table);
 	table_whole(result->table);
 	query_watch(query, on_progress, progress);
 	status = run_statements(result, query, sql, out, progress, err);

@@ -14,6 +14,7 @@
 
 /**
  * query_print() - run all statements of @sql and print a table for each
+ * @out: stdout, or what ends there
  * @progress: shown while events are read
  *
  * Return: 0, or -1 with @err filled; what was printed before stays.
@@ -49,10 +50,17 @@ bool query_is_command(const char *text);
  * query_script() - run @text, which is not a prompt's: statements, and dot commands on lines of
  * their own
  * @text: is changed
+ * @out: of the statements: stdout, or what ends there
  *
  * Return: 0; -1 with @err filled; what was printed before stays.
  */
-int query_script(struct query *query, char *text, enum table_format format,
+int query_script(struct query *query, char *text, enum table_format format, FILE *out,
 		 struct progress *progress, struct kymo_err *err);
+
+/**
+ * query_is_same() - will @sql give the same rows each time? Not if it has a dot command, a random
+ * number or the time of day. Context: wait-free. Return: false when in doubt.
+ */
+bool query_is_same(const char *sql);
 
 #endif

@@ -391,7 +391,24 @@ static int script_command(struct prompt *prompt, char *line, struct kymo_err *er
 			  : status;
 }
 
-int query_script(struct query *query, char *text, enum table_format format,
+bool query_is_same(const char *sql)
+{
+	/* Functions of date and time give the present time if nothing else is asked for. */
+	static const char *const words[] = { "random", "now",  "current_",  "date(",
+					     "time(",  "day(", "unixepoch", "changes(" };
+
+	for (const char *line = sql; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \t\n");
+		if (query_is_command(line))
+			return false;
+	}
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (strcasestr(sql, words[i]))
+			return false;
+	return true;
+}
+
+int query_script(struct query *query, char *text, enum table_format format, FILE *out,
 		 struct progress *progress, struct kymo_err *err)
 {
 	struct prompt prompt = { .query = query, .format = format };
@@ -408,7 +425,7 @@ int query_script(struct query *query, char *text, enum table_format format,
 		next = *end ? end + 1 : end;
 		*end = 0;
 		status = command ? script_command(&prompt, text, err)
-				 : query_print(query, text, prompt.format, stdout, progress, err);
+				 : query_print(query, text, prompt.format, out, progress, err);
 		text = next;
 	}
 	return status < 0 ? -1 : 0;
