@@ -16,6 +16,7 @@ from lib_test import KYMO, SOURCE, check, private, run
 
 FIXTURE = os.path.join(SOURCE, "tests/fixtures/lifecycle")
 MOST = 64 << 20
+QUERY = "SELECT callback, count(*), max(duration_ns) FROM callback_instances GROUP BY callback"
 
 
 class Cache:
@@ -57,13 +58,17 @@ def questions(cache):
     kept = {words: cache.keep(*words) for words in (
         ("report", "trace"), ("why", "trace"), ("report", "trace", "--format", "json"), ("report", "trace", "--all"), ("report", "./trace"),
         ("why", "trace", "--format", "json"), ("flow", "trace"), ("flow", "trace", "--format", "json"), ("events", "trace"),
-        ("events", "trace", "--node", "*"))}
+        ("events", "trace", "--node", "*"), ("query", "trace", QUERY), ("query", QUERY, "trace", "--format", "csv"),
+        ("top", "trace", "--once"), ("top", "trace", "--once", "--format", "json"))}
     for words, file in kept.items():
         check(cache.is_used(file, *words), words, "is asked again")
     before = cache.files()
     cache.ask("report", "trace", "--section", "nodes")
     cache.ask("report", "trace", "--format", "summary", "-o", "one.summary")
     cache.ask("report", "nothing", status=3)
+    for sql in ("SELECT random() FROM nodes", "SELECT datetime() FROM nodes", "SELECT CURRENT_TIMESTAMP", ".tables", "SELECT 1;\n.tables"):
+        cache.ask("query", "trace", sql)
+    cache.ask("query", "trace", "SELECT nothing FROM nodes", status=2)
     check(cache.files() == before, "what reads or writes other files is kept")
 
 
