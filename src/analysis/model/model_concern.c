@@ -4,7 +4,8 @@
  *
  * The idea: the first pass reads the whole trace, and learns the objects that each init event
  * names, even if an object becomes known only later. The second pass judges each event by its
- * handles or by its thread, with the objects known at that time.
+ * handles or by its thread, with the objects known at that time. Most events name one handle, that
+ * of an event before: what was judged is remembered until the next init event.
  */
 #include "analysis/model/model_concern.h"
 
@@ -33,10 +34,20 @@ struct reference {
 /* The fields of an event that name objects. */
 struct names {
 	uint8_t count;
+	bool is_one; /* all are the same field, an address */
 	struct {
 		uint8_t field, kind;
 	} at[KYMO_CTF_BIND_FIELDS];
 };
+
+/* An event with one handle that was judged. */
+struct judged {
+	const struct process *process; /* NULL: none */
+	uint64_t address, inits;       /* inits: of the model, at that time */
+	unsigned point;
+	bool is_asked;
+};
+#define JUDGED 512u
 
 struct concern {
 	const struct selection *selection;
@@ -57,6 +68,7 @@ struct concern {
 	uint64_t inits;			/* number of init events so far in this pass */
 	uint8_t *init_wanted;		/* one bit per init event, from the first pass */
 	uint64_t init_count;
+	struct judged judged[JUDGED]; /* by address and point */
 };
 
 /* ---- the meaning of handles ---- */
@@ -87,9 +99,18 @@ static const struct {
 	{ "handle", HANDLE_SUBSCRIPTION },
 };
 
+static bool is_one_address(const struct names *names, const struct kymo_point *point)
+{
+	for (unsigned i = 0; i < names->count; i++)
+		if (names->at[i].field != names->at[0].field ||
+		    point->field[names->at[i].field].kind != KYMO_KIND_PTR)
+			return false;
+	return names->count > 0;
+}
+
 static void find_names(struct names names[KYMO_POINTS_TABLE])
 {
-	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
+	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++) {
 		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS;
 		     i++)
 			for (size_t k = 0; k < COUNT_OF(fields); k++) {
@@ -99,6 +120,8 @@ static void find_names(struct names names[KYMO_POINTS_TABLE])
 				names[p].at[names[p].count].field = (uint8_t)i;
 				names[p].at[names[p].count++].kind = (uint8_t)fields[k].kind;
 			}
+		names[p].is_one = is_one_address(&names[p], &kymo_points[p]);
+	}
 }
 
 struct about {
@@ -282,10 +305,36 @@ static void judge_thread(struct concern *concern, struct thread *thread,
 		judge(concern, verdict, about);
 }
 
+/*
+ * Where the verdict about @event of @process is remembered. @key: set to all that must be the same.
+ * Return: NULL: nowhere, since it does not name one handle.
+ */
+static struct judged *judged_at(struct concern *concern, const struct kymo_ctf_event *event,
+				const struct process *process, struct judged *key)
+{
+	const unsigned point = concern->model->bound[event->bound].point;
+	const struct names *names = &concern->names[point];
+	const struct kymo_ctf_value *value = &event->value[names->at[0].field];
+
+	if (!names->is_one || !value->present)
+		return NULL;
+	*key = (struct judged){ process, value->u, concern->model->facts.init_events, point,
+				false };
+	return &concern->judged[map_hash(value->u, (uint64_t)process->pub.index << 8 | point) %
+				JUDGED];
+}
+
+static bool is_same(const struct judged *a, const struct judged *b)
+{
+	return a->process == b->process && a->address == b->address && a->inits == b->inits &&
+	       a->point == b->point;
+}
+
 static int objects_asked(struct concern *concern, const struct kymo_ctf_event *event)
 {
 	struct model *model = concern->model;
 	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
+	struct judged *judged = NULL, key;
 	struct thread *thread;
 	struct verdict verdict = { 0 };
 	int status = 0;
@@ -299,9 +348,18 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 		       concern->init_wanted[init / 8] >> (init % 8) & 1;
 	}
 	thread = event->bound >= 0 ? model_thread_of(model, event) : model_thread_at(model, event);
+	if (thread && event->bound >= 0 && !is_init)
+		judged = judged_at(concern, event, thread->process, &key);
+	if (judged && is_same(judged, &key))
+		return judged->is_asked;
 	if (thread && event->bound >= 0)
 		status = judge_handles(concern, event, thread->process, &verdict);
 	concern->inits += is_init;
+	/* An object that is not known yet may become known without an init event. */
+	if (judged && verdict.objects) {
+		key.is_asked = is_asked(concern, verdict);
+		*judged = key;
+	}
 	if (thread && !verdict.objects)
 		judge_thread(concern, thread, &verdict);
 	return status ? status : is_asked(concern, verdict);
