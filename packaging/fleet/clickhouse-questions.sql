@@ -4,7 +4,7 @@
 
 -- Which chains of which robots were slowest in the last day?
 SELECT robot, entity,
-       least(greatest(quantileExactWeighted(0.99)(if(i = 1, 0., pow(2, (bucket_offset + i - 1.5) / 32)), weight),
+       least(greatest(quantileExactWeighted(0.99)(if(i = 1, 0., pow(2, (bucket_offset + i - 1.5) / pow(2, scale))), weight),
                       toFloat64(min(min_ns))), toFloat64(max(max_ns))) / 1e6 AS p99_ms, sum(weight) AS arrivals
 FROM kymo_windows FINAL
 ARRAY JOIN arrayPushFront(buckets, zero_count) AS weight, arrayEnumerate(arrayPushFront(buckets, zero_count)) AS i

@@ -66,7 +66,7 @@ GROUP BY robot, day, trigger;
 -- columns are handed to them as arrays.
 CREATE VIEW IF NOT EXISTS kymo_hours AS
 SELECT robot, software, entity_kind, entity, process, node, topic, metric,
-       toStartOfHour(toDateTime(intDiv(window_start, 1000000000))) AS hour,
+       toStartOfHour(toDateTime(intDiv(window_start, 1000000000))) AS hour, scale,
        sum(count) AS values, sum(sum_ns) AS total_ns, min(min_ns) AS least_ns, max(max_ns) AS most_ns,
        sum(zero_count) AS zeros, sum(lost) AS lost_messages, sum(late) AS late_starts,
        sumMap(arrayMap((i, first) -> toInt64(first + i - 1), arrayEnumerate(buckets),
@@ -74,20 +74,20 @@ SELECT robot, software, entity_kind, entity, process, node, topic, metric,
        tupleElement(merged, 1) AS bucket_numbers,
        arrayCumSum(tupleElement(merged, 2)) AS bucket_sums
 FROM kymo_windows FINAL
-GROUP BY robot, software, entity_kind, entity, process, node, topic, metric, hour;
+GROUP BY robot, software, entity_kind, entity, process, node, topic, metric, hour, scale;
 
--- Quantiles of them, within 1.2 %.
+-- Quantiles of them, within 1.2 % (scale 5).
 CREATE VIEW IF NOT EXISTS kymo_quantiles AS
 SELECT robot, software, entity_kind, entity, process, node, topic, metric, hour, values, most_ns,
        if(rank50 <= zeros, toFloat64(0), least(greatest(pow(2, (arrayElement(bucket_numbers,
            arrayFirstIndex((sum, least) -> sum >= least, bucket_sums,
-               arrayResize([rank50 - zeros], length(bucket_sums), rank50 - zeros))) + 0.5) / 32), toFloat64(least_ns)), toFloat64(most_ns))) AS p50_ns,
+               arrayResize([rank50 - zeros], length(bucket_sums), rank50 - zeros))) + 0.5) / pow(2, scale)), toFloat64(least_ns)), toFloat64(most_ns))) AS p50_ns,
        if(rank90 <= zeros, toFloat64(0), least(greatest(pow(2, (arrayElement(bucket_numbers,
            arrayFirstIndex((sum, least) -> sum >= least, bucket_sums,
-               arrayResize([rank90 - zeros], length(bucket_sums), rank90 - zeros))) + 0.5) / 32), toFloat64(least_ns)), toFloat64(most_ns))) AS p90_ns,
+               arrayResize([rank90 - zeros], length(bucket_sums), rank90 - zeros))) + 0.5) / pow(2, scale)), toFloat64(least_ns)), toFloat64(most_ns))) AS p90_ns,
        if(rank99 <= zeros, toFloat64(0), least(greatest(pow(2, (arrayElement(bucket_numbers,
            arrayFirstIndex((sum, least) -> sum >= least, bucket_sums,
-               arrayResize([rank99 - zeros], length(bucket_sums), rank99 - zeros))) + 0.5) / 32), toFloat64(least_ns)), toFloat64(most_ns))) AS p99_ns
+               arrayResize([rank99 - zeros], length(bucket_sums), rank99 - zeros))) + 0.5) / pow(2, scale)), toFloat64(least_ns)), toFloat64(most_ns))) AS p99_ns
 FROM (SELECT *, greatest(1, ceil(0.5 * values)) AS rank50, greatest(1, ceil(0.9 * values)) AS rank90,
              greatest(1, ceil(0.99 * values)) AS rank99
       FROM kymo_hours WHERE metric != '');

@@ -64,6 +64,7 @@ struct config {
 	int otlp_temporality; /* enum config_temporality */
 	const char *clickhouse_database, *clickhouse_user;
 	int64_t clickhouse_every_ns;
+	int clickhouse_buckets; /* 0: 32 for each power of two, 1: 16, ... */
 	const char *spool;
 	uint64_t spool_limit, bandwidth; /* 0: no limit */
 	const char *upload_region;

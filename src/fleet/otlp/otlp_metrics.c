@@ -35,7 +35,7 @@ static void put_histogram(struct otlp_put *put, const struct summary_entity *ent
 	struct window_buckets buckets;
 	struct pb *pb = put->pb;
 
-	window_buckets(histogram, &buckets);
+	window_buckets(histogram, WINDOW_SCALE, &buckets);
 	pb_open(pb, 1);
 	otlp_entity(pb, 1, entity);
 	pb_fixed64(pb, 2, (uint64_t)put->begin_ns);

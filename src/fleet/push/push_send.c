@@ -43,23 +43,24 @@ static bool same_source(struct rows *rows, const struct window_source *of, bool 
 	return !strcmp(of->robot, rows->robot) && !strcmp(of->boot, rows->boot);
 }
 
-static int put_rows(FILE *out, const struct backlog_window *window, const struct backlog_item *item)
+static int put_rows(FILE *out, const struct backlog_window *window, const struct backlog_item *item,
+		    unsigned scale)
 {
 	struct kymo_err unused;
 
-	return window_rows(window->summary, &window->of, item->begin_ns, item->length_ns,
+	return window_rows(window->summary, &window->of, item->begin_ns, item->length_ns, scale,
 			   window_rowbinary_put, out, &unused);
 }
 
 static int put_packed(FILE *out, const struct backlog_window *window,
-		      const struct backlog_item *item)
+		      const struct backlog_item *item, unsigned scale)
 {
 	struct window_packed *packed = window_packed_new();
 	struct kymo_err unused;
 	int status = -1;
 
 	if (packed && !window_rows(window->summary, &window->of, item->begin_ns, item->length_ns,
-				   window_packed_put, packed, &unused))
+				   scale, window_packed_put, packed, &unused))
 		status = window_packed_write(packed, out, &window->of, item->begin_ns,
 					     item->length_ns);
 	window_packed_free(packed);
@@ -70,6 +71,7 @@ static int put_packed(FILE *out, const struct backlog_window *window,
 static int add_rows(struct push_target *target, struct rows *rows, struct backlog_item *item,
 		    bool first)
 {
+	const unsigned scale = WINDOW_SCALE - (unsigned)target->config->clickhouse_buckets;
 	struct backlog_window window;
 	int status = -1;
 
@@ -79,7 +81,7 @@ static int add_rows(struct push_target *target, struct rows *rows, struct backlo
 	    backlog_load(target->spool, item, &window))
 		return 0;
 	if (same_source(rows, &window.of, first) &&
-	    !(target->packed ? put_packed : put_rows)(rows->out, &window, item))
+	    !(target->packed ? put_packed : put_rows)(rows->out, &window, item, scale))
 		status = 1;
 	backlog_unload(&window);
 	return status;
@@ -139,7 +141,7 @@ static enum push_result send_rows(struct push_target *target, struct backlog_ite
 	if (!packed || target->packed || result != PUSH_AGAIN)
 		return result;
 	target->to->say(target->to->context,
-			"clickhouse has no table kymo_windows_in, so windows take about twice as "
+			"clickhouse has no table kymo_windows_in, so windows take almost twice as "
 			"many bytes; run packaging/fleet/clickhouse.sql there again");
 	return send_once(target, item, count, why, size);
 }

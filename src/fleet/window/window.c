@@ -15,13 +15,14 @@ struct rows {
 
 /* ---- buckets ---- */
 
-/* Bucket i has values above 2^(i/32), up to 2^((i+1)/32). */
-static int32_t bucket_of(uint64_t value)
+/* Of scale 5: bucket i has values above 2^(i/32), up to 2^((i+1)/32). */
+static int32_t bucket_of(uint64_t value, unsigned scale)
 {
-	return (int32_t)ceil(log2((double)value) * (1 << WINDOW_SCALE)) - 1;
+	return (int32_t)ceil(log2((double)value) * (1 << scale)) - 1;
 }
 
-void window_buckets(const struct histogram *histogram, struct window_buckets *buckets)
+void window_buckets(const struct histogram *histogram, unsigned scale,
+		    struct window_buckets *buckets)
 {
 	uint64_t middle, count;
 	unsigned at = 0;
@@ -30,7 +31,7 @@ void window_buckets(const struct histogram *histogram, struct window_buckets *bu
 	buckets->offset = 0;
 	buckets->count = 0;
 	while (histogram_next(histogram, &at, &middle, &count)) {
-		const int32_t bucket = middle ? bucket_of(middle) : 0;
+		const int32_t bucket = middle ? bucket_of(middle, scale) : 0;
 
 		if (!middle) {
 			buckets->zero_count += count;
@@ -102,7 +103,7 @@ static int put_distribution(struct rows *rows, const struct summary_entity *enti
 	struct window_row *row = &rows->row;
 	int status;
 
-	window_buckets(histogram, &rows->buckets);
+	window_buckets(histogram, row->scale, &rows->buckets);
 	row->metric = summary_distribution_name(which);
 	row->count = histogram->count;
 	row->sum_ns = histogram->sum;
@@ -176,11 +177,14 @@ static int put_window(struct rows *rows, const struct summary *summary, struct k
 }
 
 int window_rows(const struct summary *summary, const struct window_source *of, int64_t begin_ns,
-		int64_t length_ns,
+		int64_t length_ns, unsigned scale,
 		int (*take)(void *context, const struct window_row *row, struct kymo_err *err),
 		void *context, struct kymo_err *err)
 {
-	struct rows rows = { .row = { .of = of, .begin_ns = begin_ns, .length_ns = length_ns },
+	struct rows rows = { .row = { .of = of,
+				      .begin_ns = begin_ns,
+				      .length_ns = length_ns,
+				      .scale = scale },
 			     .take = take,
 			     .context = context };
 

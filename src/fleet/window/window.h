@@ -5,8 +5,8 @@
  * Each entity has a row for each distribution, with buckets that merge exactly, and at least one
  * row. Its counters are in the first one. One more row is the window itself.
  *
- * Buckets are those of OpenTelemetry's exponential histograms with scale 5: 32 for each power of
- * two, so a quantile is within 1.2 % of the exact one.
+ * Buckets are those of OpenTelemetry's exponential histograms, usually with scale 5: 32 for each
+ * power of two, so a quantile is within 1.2 % of the exact one.
  *
  * Context of all functions: not thread-safe; allocate.
  */
@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "summary/summary.h"
 
-#define WINDOW_SCALE 5
+#define WINDOW_SCALE 5 /* the finest, which all but ClickHouse get */
 #define WINDOW_BUCKETS_MAX 2049u /* 32 for each power of two up to 2^64, and that of the value 1 \
 				  */
 
@@ -40,6 +40,7 @@ struct window_row {
 	const char *kind, *name, *process, *node, *topic;
 	const char *metric; /* "": only counters */
 	uint64_t count, sum_ns, min_ns, max_ns, zero_count;
+	unsigned scale;
 	int32_t bucket_offset;
 	const uint64_t *bucket;
 	size_t buckets;
@@ -54,8 +55,10 @@ struct window_buckets {
 	uint64_t bucket[WINDOW_BUCKETS_MAX];
 };
 
-/** window_buckets() - the values of @histogram. Context: does not allocate. */
-void window_buckets(const struct histogram *histogram, struct window_buckets *buckets);
+/** window_buckets() - the values of @histogram in 2^@scale buckets for each power of two, which is at
+ * most WINDOW_SCALE. Context: does not allocate. */
+void window_buckets(const struct histogram *histogram, unsigned scale,
+		    struct window_buckets *buckets);
 
 /** window_node(), window_topic() - of @entity, by its name; "" if it has none. @buffer: @size
  * bytes. Return: @buffer. */
@@ -68,12 +71,13 @@ uint64_t window_lost(const struct summary_entity *entity);
 /**
  * window_rows() - call @take with each row of @summary
  * @begin_ns, @length_ns: of the window
+ * @scale: of the buckets, at most WINDOW_SCALE
  * @take: returns 0, or -1 with @err. The row is valid during the call
  *
  * Return: 0, or -1 with @err.
  */
 int window_rows(const struct summary *summary, const struct window_source *of, int64_t begin_ns,
-		int64_t length_ns,
+		int64_t length_ns, unsigned scale,
 		int (*take)(void *context, const struct window_row *row, struct kymo_err *err),
 		void *context, struct kymo_err *err);
 

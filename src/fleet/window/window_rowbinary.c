@@ -83,6 +83,7 @@ struct column {
 
 struct window_packed {
 	uint64_t rows;
+	unsigned scale; /* of the last one */
 	struct column column[PACKED_COLUMNS];
 };
 
@@ -148,6 +149,7 @@ int window_packed_put(void *context, const struct window_row *it, struct kymo_er
 
 	(void)err;
 	packed->rows++;
+	packed->scale = it->scale;
 #define PACK_TEXT put_text
 #define PACK_BYTE put_byte
 #define PACK_U64 put_u64
@@ -170,7 +172,7 @@ int window_packed_write(struct window_packed *packed, FILE *out, const struct wi
 	put_text(out, of->labels);
 	put_u64(out, (uint64_t)begin_ns);
 	put_real(out, (double)length_ns / 1e9);
-	put_u64(out, WINDOW_SCALE);
+	put_u64(out, packed->scale);
 	for (unsigned i = 0; i < PACKED_COLUMNS; i++) {
 		struct column *column = &packed->column[i];
 

@@ -69,14 +69,16 @@ def test(directory):
 
 
 def pushed(server, directory, trace):
-    """What kymo serve sends, packed, becomes the rows that kymo export writes; also in a database whose tables are older."""
-    config = os.path.join(directory, "pushed.yaml")
-    for name, statements in ("packed", None), ("older", 1):
+    """What kymo serve sends, packed, becomes the rows that kymo export writes; also in a database whose tables are older. With fewer buckets,
+    quantiles are less exact."""
+    config, quantiles = os.path.join(directory, "pushed.yaml"), {}
+    for name, statements, buckets in ("packed", None, 32), ("older", 1, 32), ("coarse", None, 8):
         server.send(f"CREATE DATABASE {name}")
         server.script("clickhouse.sql", name, lambda text: ";".join(text.split(";")[:statements]))
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"robot: r2d2\nboot: b1\nsoftware: 1.4.0\nlabels: {{site: 'hall 3'}}\nserve: {{window: 1s, listen: '127.0.0.1:0'}}\n"
-                       f"clickhouse: {{url: '{server.url}', database: {name}}}\nspool: {{directory: {directory}/spool-{name}}}\n")
+                       f"clickhouse: {{url: '{server.url}', database: {name}, buckets: {buckets}}}\n"
+                       f"spool: {{directory: {directory}/spool-{name}}}\n")
         environment = private(directory, KYMO_CONFIG=config)
         body = export(trace, "--format", "rowbinary", env=environment)
         server.send(f"CREATE TABLE {name}.want AS {name}.kymo_windows ENGINE = Memory")
@@ -85,11 +87,17 @@ def pushed(server, directory, trace):
         log = os.path.join(directory, name + ".log")
         with open(log, "w", encoding="utf-8") as told, running(KYMO, "serve", trace, env=environment, stderr=told):
             until("the rows", lambda rows=len(want): server.rows(f"SELECT count() FROM {name}.kymo_windows FINAL") == [[str(rows)]])
-        check(server.rows(f"SELECT * FROM {name}.kymo_windows FINAL ORDER BY window_start, entity_kind, entity, process, metric") == want,
-              name, "other rows")
+        told = server.rows(f"SELECT * FROM {name}.kymo_windows FINAL ORDER BY window_start, entity_kind, entity, process, metric")
+        check((told == want) == (buckets == 32), name, "other rows")
+        if not statements:
+            quantiles[name] = server.rows("SELECT entity_kind, entity, metric, hour, toString(values), p50_ns, p99_ns FROM "
+                                          f"{name}.kymo_quantiles ORDER BY entity_kind, entity, metric, hour")
         with open(log, encoding="utf-8") as told:
             check(("no table kymo_windows_in" in told.read()) == (name == "older"), name)
         server.send(f"DROP DATABASE {name}")
+    check(len(quantiles["coarse"]) == len(quantiles["packed"]) > 20, "quantiles", len(quantiles["coarse"]))
+    for fine, coarse in zip(quantiles["packed"], quantiles["coarse"]):
+        check(fine[:5] == coarse[:5] and all(abs(a - b) <= 0.059 * a for a, b in zip(fine[5:], coarse[5:])), fine, coarse)
 
 
 def upgrade(server, rows, labels):

@@ -134,7 +134,8 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 		return -1;
 	job->windows++;
 	job->lost += summary->trust.lost_events + summary->trust.lost_packets;
-	return window_rows(summary, &job->source, begin_ns, job->length_ns, put_row, job, err);
+	return window_rows(summary, &job->source, begin_ns, job->length_ns, WINDOW_SCALE, put_row,
+			   job, err);
 }
 
 int export_each_window(const struct export_request *request, struct kymo_ctf_reader *reader,
