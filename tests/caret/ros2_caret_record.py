@@ -4,7 +4,8 @@
 rclpy is not the original: the topics go through `caret_client shell`, which speaks DDS as ROS 2 does.
 
 usage: ros2_caret_record.py CHECKOUTS CLIENT DOMAIN [ARGUMENT...]     ARGUMENT: of ros2 caret record
-                                                                      CHECKOUTS has ros2caret/ and ros2_tracing/ (branch humble)"""
+                                                                      CHECKOUTS has ros2caret/ and ros2_tracing/ (branch humble, or that of
+                                                                      $KYMO_CARET_DISTRO)"""
 import argparse
 import json
 import os
@@ -107,7 +108,7 @@ def main():
     checkouts, client, domain, *arguments = sys.argv[1:]
     sys.path[:0] = [os.path.join(checkouts, "ros2caret"), os.path.join(checkouts, "ros2_tracing", "tracetools_trace")]
     Node.client = [client, "--domain", domain]
-    os.environ["ROS_DISTRO"] = "humble"
+    os.environ["ROS_DISTRO"] = os.environ.get("KYMO_CARET_DISTRO", "humble")
     any_name = AnyName()
     qos = module("rclpy.qos", QoSProfile=AnyName, HistoryPolicy=any_name, ReliabilityPolicy=any_name, DurabilityPolicy=any_name)
     module("rclpy.node", Node=Node)

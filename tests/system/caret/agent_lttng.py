@@ -24,6 +24,9 @@ BEGIN = ' && '.join(f'{LTTNG} {words} >/dev/null' for words in (
     "enable-event -u -s {name} -c ros2 'ros*'", 'add-context -u -s {name} -c ros2 -t vpid -t vtid -t procname', 'start {name}'))
 FINISH = f'{LTTNG} stop {{name}} >/dev/null && {LTTNG} destroy {{name}} >/dev/null'
 
+# Options of the original. With -c it also runs a node of caret_trace, for which a script stands in; the agent records /clock itself.
+ORIGINAL = (), ('--light',), ('-c',)
+
 
 class Robot:
     def __init__(self, host):
@@ -122,18 +125,27 @@ def by_original(robot, host):
     if not checkouts:
         print('skipped in part: the original `ros2 caret record`; KYMO_CARET_SOURCE names no checkouts of ros2caret and ros2_tracing')
         return 0
-    record = host.start('/usr/bin/python3', '-u', os.path.join(SOURCE, 'tests', 'caret', 'ros2_caret_record.py'), checkouts, CLIENT, host.domain,
-                        '-s', 'original', '-p', host.root, '-f', '10000')
-    until('its question', lambda: 'press enter to start' in record.output())
-    record.write()
-    until('RECORD of all', lambda: 'All process started recording.' in record.output())
-    assert '1 recordable processes found.' in record.output(), record.output()
-    until('events', robot.events)
-    until('its last question', lambda: 'press enter to stop' in record.output())
-    record.write()
-    assert record.process.wait(60) == 0, record.said()
-    robot.check(3)
-    return 1
+    ros2 = os.path.join(host.root, 'bin', 'ros2')
+    os.mkdir(os.path.dirname(ros2))
+    with open(ros2, 'w') as script:
+        script.write(f'#!/bin/sh\necho "$@" >{host.root}/asked\nexec sleep 600\n')
+    os.chmod(ros2, 0o755)
+    host.environment['PATH'] = f"{os.path.dirname(ros2)}:{host.environment['PATH']}"
+    for done, words in enumerate(ORIGINAL):
+        record = host.start('/usr/bin/python3', '-u', os.path.join(SOURCE, 'tests', 'caret', 'ros2_caret_record.py'), checkouts, CLIENT,
+                            host.domain, '-s', f'original{done}', '-p', host.root, '-f', '10000', *words)
+        until('its question', lambda: 'press enter to start' in record.output())
+        record.write()
+        until('RECORD of all', lambda: 'All process started recording.' in record.output())
+        assert '1 recordable processes found.' in record.output(), record.output()
+        until('events', robot.events)
+        until('its last question', lambda: 'press enter to stop' in record.output())
+        record.write()
+        assert record.process.wait(60) == 0, record.said()
+        robot.check(3 + done)
+    with open(f'{host.root}/asked') as asked:
+        assert asked.read() == 'run caret_trace clock_recorder\n'
+    return len(ORIGINAL)
 
 
 def daemon_dies(robot, client, node, count):
