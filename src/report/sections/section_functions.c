@@ -5,6 +5,7 @@
  * and exits. Each reads the trace once more.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/model/model_symbol.h"
 #include "analysis/system/system_functions.h"
@@ -77,16 +78,53 @@ static void cell_off(const struct shown *shown, const struct functions_row *row)
 		table_ns(shown->report->table, row->off_ns));
 }
 
+static const char *process_of(const struct shown *shown, const struct functions_row *row)
+{
+	const struct os_thread *thread = &row->group->thread->os,
+			       *main = os_thread_main(&shown->profile.threads, thread);
+
+	return main ? main->name : thread->name;
+}
+
+/* For people: does another process of this name have rows, too? */
+static bool has_twin(const struct shown *shown, const struct functions_row *row)
+{
+	const char *name = process_of(shown, row);
+
+	for (unsigned i = 0;
+	     shown->report->options->format == TABLE_TEXT && name && i < shown->functions.count;
+	     i++) {
+		const struct functions_row *other = shown->functions.row[i];
+		const char *of = process_of(shown, other);
+
+		if (other->group->thread->os.pid != row->group->thread->os.pid && of &&
+		    strcmp(of, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void cell_process(const struct shown *shown, const struct functions_row *row,
+			 const char *text)
+{
+	char with_pid[320];
+
+	if (text && has_twin(shown, row)) {
+		(void)snprintf(with_pid, sizeof(with_pid), "%s (%d)", text,
+			       (int)row->group->thread->os.pid);
+		text = with_pid;
+	}
+	cell_name(shown->report->table, text ? text : "");
+}
+
 static void function_row(struct report *report, const struct report_row *row)
 {
 	struct shown *shown = (struct shown *)row->of;
 	const struct functions_row *function = shown->functions.row[row->index];
-	const struct os_thread *thread = &function->group->thread->os,
-			       *main = os_thread_main(&shown->profile.threads, thread);
 	struct table *t = report->table;
 
-	table_i64(t, thread->pid);
-	cell_name(t, main ? main->name : thread->name);
+	table_i64(t, function->group->thread->os.pid);
+	cell_process(shown, function, process_of(shown, function));
 	cells_function(shown, function);
 	cell_percent(t, function->own_ns, function->group->own_ns);
 	cell_off(shown, function);
@@ -102,8 +140,9 @@ static void callback_row(struct report *report, const struct report_row *row)
 	const char *file;
 
 	table_i64(t, group->thread->os.pid);
-	table_text(t, profile_name(report, &shown->profile, group->thread, group->callback, &file,
-				   label, sizeof(label)));
+	cell_process(shown, function,
+		     profile_name(report, &shown->profile, group->thread, group->callback, &file,
+				  label, sizeof(label)));
 	table_u64(t, group->runs);
 	table_ns(t, group->runs_ns);
 	cells_function(shown, function);
