@@ -119,7 +119,8 @@ static bool is_refused(const struct push_target *target, long status)
 	return status == 413 || (target->is_otlp && (status == 400 || status == 415));
 }
 
-/* A server of an earlier version, or whose tables are older. Return: whether the next attempt differs. */
+/* A server of an earlier version, or whose tables are older. Return: whether the next attempt
+ * differs. */
 static bool learn(struct push_target *target, const struct post_answer *answer)
 {
 	if (answer->status < 400)

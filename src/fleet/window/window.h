@@ -92,7 +92,8 @@ struct window_packed;
 struct window_packed *window_packed_new(void);
 void window_packed_free(struct window_packed *packed);
 
-/** window_packed_put() - a row, as window_rows() has it; @packed is a struct window_packed. Return: 0. */
+/** window_packed_put() - a row, as window_rows() has it; @packed is a struct window_packed.
+ * Return: 0. */
 int window_packed_put(void *packed, const struct window_row *row, struct kymo_err *err);
 
 /** window_packed_write() - all rows as RowBinary. Return: 0; -1: no memory, or @out has failed. */
