@@ -56,32 +56,34 @@ static void service_run(struct rc_entity *service)
 {
 	void *request = dds_alloc(service->type->m_size);
 	void *response = dds_alloc(service->response->m_size);
-	dds_sample_info_t info;
+	struct rmw_service_info info;
 
-	rcl_take_request(&service->rcl, NULL, request);
-	if (take(service, request, &info)) {
-		*(mini_rclcpp_RequestId *)response = *(mini_rclcpp_RequestId *)request;
+	if (rcl_take_request_with_info(&service->rcl, &info, request) == RCL_RET_OK) {
 		ros_trace_callback_start(&service->callback, false);
 		service->on_request(service->user, request, response);
 		ros_trace_callback_end(&service->callback);
-		rcl_send_response(&service->rcl, NULL, response);
-		dds_write(service->writer, response);
+		rc_check(rcl_send_response(&service->rcl, &info.request_id, response), "response");
 	}
 	dds_sample_free(request, service->type, DDS_FREE_ALL);
 	dds_sample_free(response, service->response, DDS_FREE_ALL);
 }
 
-/* Every client hears all responses and keeps its own. */
-static void client_run(struct rc_entity *client)
+static void response_handle(void *data)
 {
+	struct rc_entity *client = data;
 	void *response = dds_alloc(client->type->m_size);
-	dds_sample_info_t info;
+	struct rmw_service_info info;
 
-	rcl_take_response(&client->rcl, NULL, response);
-	if (take(client, response, &info) &&
-	    ((mini_rclcpp_RequestId *)response)->client == client->client)
+	if (rcl_take_response_with_info(&client->rcl, &info, response) == RCL_RET_OK)
 		client->on_message(client->user, response);
 	dds_sample_free(response, client->type, DDS_FREE_ALL);
+}
+
+static void client_run(struct rc_entity *client)
+{
+	struct rclcpp_client base = { &client->rcl, client, response_handle };
+
+	rclcpp_execute_client(&(struct rclcpp_shared){ &base, NULL });
 }
 
 const struct rc_kind rc_timer = { 0, timer_run, rcl_wait_set_add_timer };

@@ -6,8 +6,6 @@
 
 #include "tracetools/tracetools.h"
 
-#define RCL_RET_OK 0
-
 /* ---- what objects tell ---- */
 
 #define NAME(what, getter)                                                   \
@@ -82,25 +80,34 @@ int rcl_timer_call(struct rcl_object *timer)
 	return RCL_RET_OK;
 }
 
-int rcl_send_request(const struct rcl_object *client, const void *request, int64_t *number)
+int rcl_send_request(const struct rcl_object *client, void *request, int64_t *number)
 {
-	(void)client;
-	(void)request;
-	(void)number;
-	return RCL_RET_OK;
+	return rmw_send_request(client->rmw, request, number);
 }
 
-#define PASS(function)                                                             \
-	int function(const struct rcl_object *object, void *header, void *message) \
-	{                                                                          \
-		(void)object;                                                      \
-		(void)header;                                                      \
-		(void)message;                                                     \
-		return RCL_RET_OK;                                                 \
-	}
-PASS(rcl_take_request)
-PASS(rcl_send_response)
-PASS(rcl_take_response)
+int rcl_take_request_with_info(const struct rcl_object *service, struct rmw_service_info *info,
+			       void *request)
+{
+	bool taken = false;
+	const int result = rmw_take_request(service->rmw, info, request, &taken);
+
+	return result || taken ? result : RCL_RET_SERVICE_TAKE_FAILED;
+}
+
+int rcl_send_response(const struct rcl_object *service, const struct rmw_request_id *id,
+		      void *response)
+{
+	return rmw_send_response(service->rmw, id, response);
+}
+
+int rcl_take_response_with_info(const struct rcl_object *client, struct rmw_service_info *info,
+				void *response)
+{
+	bool taken = false;
+	const int result = rmw_take_response(client->rmw, info, response, &taken);
+
+	return result || taken ? result : RCL_RET_CLIENT_TAKE_FAILED;
+}
 
 #define ADD(what)                                                                            \
 	int rcl_wait_set_add_##what(void *set, const struct rcl_object *what, size_t *index) \
@@ -138,4 +145,26 @@ void rclcpp_execute(void *executor, struct rclcpp_executable *executable)
 {
 	(void)executor;
 	executable->run(executable->data);
+}
+
+/* A shared_ptr that C++ returns in memory: so C returns a struct of this size. */
+struct returned {
+	struct rclcpp_shared shared;
+	const void *fill[2];
+};
+
+/* ClientBase::get_client_handle() */
+struct returned client_handle(const struct rclcpp_client *client) __asm__(
+	"_ZN6rclcpp10ClientBase17get_client_handleEv");
+
+struct returned client_handle(const struct rclcpp_client *client)
+{
+	return (struct returned){ .shared = { client->rcl, NULL } };
+}
+
+void rclcpp_execute_client(const struct rclcpp_shared *client)
+{
+	const struct rclcpp_client *base = client->object;
+
+	base->run(base->data);
 }

@@ -182,7 +182,7 @@ static const uint8_t *endpoint_init(struct rcl_object *rcl, struct rmw_object *r
 	dds_guid_t guid;
 
 	rc_check(dds_get_guid(endpoint, &guid), "gid");
-	*rmw = (struct rmw_object){ { 0 } };
+	*rmw = (struct rmw_object){ .implementation = rmw_implementation };
 	memcpy(rmw->gid, guid.v, sizeof(guid.v));
 	*rcl = (struct rcl_object){ .name = name, .rmw = rmw, .qos = { 1, RC_DEPTH } };
 	return rmw->gid;
@@ -292,6 +292,8 @@ void rc_service_init(struct rc_entity *entity, struct rc_node *node,
 	entity->writer = writer_create(context,
 				       topic_create(context, response, "rr", service, "Reply"));
 	(void)endpoint_init(&entity->rcl, &entity->rmw, entity->reader, service);
+	entity->rmw.reader = entity->reader;
+	entity->rmw.writer = entity->writer;
 	ros_trace_rcl_service_init(&entity->rcl, &node->rcl, &entity->rmw, service);
 	ros_trace_rclcpp_service_callback_added(&entity->rcl, &entity->callback);
 	callback_register(entity, symbol);
@@ -303,27 +305,26 @@ void rc_client_init(struct rc_entity *entity, struct rc_node *node,
 		    const char *service, void (*function)(void *, const void *), void *user)
 {
 	struct rc_context *context = node->context;
-	dds_instance_handle_t handle;
 
 	*entity = (struct rc_entity){
 		.kind = &rc_client, .type = response, .on_message = function, .user = user
 	};
 	entity->writer = writer_create(context,
 				       topic_create(context, request, "rq", service, "Request"));
-	entity->reader = reader_create(context,
-				       topic_create(context, response, "rr", service, "Reply"));
-	rc_check(dds_get_instance_handle(entity->writer, &handle), "client");
-	entity->client = handle;
+	entity->reader =
+		reader_create(context, topic_create(context, response, "rr", service, "Reply"));
 	(void)endpoint_init(&entity->rcl, &entity->rmw, entity->reader, service);
+	entity->rmw.reader = entity->reader;
+	entity->rmw.writer = entity->writer;
+	if (!rmw_create_client(&entity->rmw))
+		rc_check(DDS_RETCODE_ERROR, "client");
 	ros_trace_rcl_client_init(&entity->rcl, &node->rcl, &entity->rmw, service);
 	rc_entity_add(entity, node);
 }
 
 void rc_call(struct rc_entity *client, void *request)
 {
-	mini_rclcpp_RequestId *id = request;
+	int64_t number;
 
-	*id = (mini_rclcpp_RequestId){ client->client, ++client->number };
-	rcl_send_request(&client->rcl, request, &client->number);
-	dds_write(client->writer, request);
+	rc_check(rcl_send_request(&client->rcl, request, &number), "request");
 }

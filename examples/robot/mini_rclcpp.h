@@ -107,9 +107,7 @@ struct rc_entity {
 	struct rmw_object rmw;
 	char rclcpp, callback;
 	int64_t period_ns, due_ns;	/* timers */
-	dds_entity_t writer;		/* services and clients: the other direction */
-	uint64_t client;		/* clients: who we are in a request */
-	int64_t number;			/* clients: of the last request */
+	dds_entity_t writer;            /* services and clients: the other direction */
 	void (*on_timer)(void *user);
 	void (*on_message)(void *user, const void *message);
 	void (*on_request)(void *user, const void *request, void *response);
@@ -175,7 +173,7 @@ void rc_timer_init(struct rc_entity *entity, struct rc_node *node, int64_t perio
 
 /**
  * rc_service_init() - answer requests to @service ("/set_mode")
- * @request, @response: types whose first member is a mini_rclcpp_RequestId
+ * @request, @response: types whose first member is a mini_rclcpp_RequestId: struct rmw_mark
  * Context: allocates.
  */
 void rc_service_init(struct rc_entity *entity, struct rc_node *node,
