@@ -14,8 +14,10 @@ class Run:
 
 
 class Publication:
-    def __init__(self, run, node, topic, begin, process):
-        self.run, self.node, self.topic, self.begin, self.process = run, node, topic, begin, process
+    """A message; @is_call: the request or the response of a service, whose topic is the service."""
+
+    def __init__(self, run, node, topic, begin, process, is_call=False):
+        self.run, self.node, self.topic, self.begin, self.process, self.is_call = run, node, topic, begin, process, is_call
         self.taken = []         # runs
 
 
@@ -24,6 +26,11 @@ def needs_bt2():
         import bt2      # noqa: F401
     except ImportError:
         skip("no python3-bt2")
+
+
+def gid_of(field):
+    """What identifies a client in all events: Cyclone DDS has only the first half of a gid."""
+    return bytes(int(byte) for byte in field)[:8]
 
 
 def events_of(trace):
@@ -49,6 +56,10 @@ class Reading:
         self.call, self.intra = {}, {}                      # tid -> publish call going on
         self.sent, self.places = {}, {}
         self.taken = {}                                     # tid -> (delivery, intra, owner)
+        self.client, self.gid, self.service = {}, {}, {}    # rmw handle -> (node, service, rcl); a client's gid
+        self.service_callback, self.client_rcl = {}, {}     # callback -> rcl handle of the service; rcl handle -> node
+        self.service_rcl = {}                               # rcl handle -> node
+        self.served = {}                                    # (gid, number) -> run
         for ns, name, pid, tid, f in events_of(trace):
             provider, short = name.split(":")
             handler = getattr(self, "on_" + short, None)
@@ -89,17 +100,71 @@ class Reading:
     def on_rclcpp_ipb_to_subscription(self, ns, pid, tid, f):
         self.ipb_object[pid, int(f["ipb"])] = int(f["subscription"])
 
+    # services: the callback of a client has the address of its rcl_client_t
+    def on_rmw_client_init(self, ns, pid, tid, f):
+        self.gid[pid, int(f["rmw_client_handle"])] = gid_of(f["gid"])
+
+    def on_rcl_client_init(self, ns, pid, tid, f):
+        node, rcl = self.node_of.get((pid, int(f["node_handle"]))), int(f["client_handle"])
+        self.client[pid, int(f["rmw_client_handle"])] = (node, str(f["service_name"]), rcl)
+        self.client_rcl[pid, rcl] = node
+
+    def on_rcl_service_init(self, ns, pid, tid, f):
+        node, rcl = self.node_of.get((pid, int(f["node_handle"]))), int(f["service_handle"])
+        self.service[pid, int(f["rmw_service_handle"])] = (node, str(f["service_name"]), rcl)
+        self.service_rcl[pid, rcl] = node
+
+    def on_rclcpp_service_callback_added(self, ns, pid, tid, f):
+        self.service_callback[pid, int(f["callback"])] = int(f["service_handle"])
+
+    def on_rmw_send_request(self, ns, pid, tid, f):
+        handle = (pid, int(f["rmw_client_handle"]))
+        if handle in self.client and handle in self.gid:
+            publication = self.publish(ns, pid, tid, self.client[handle][:2], True)
+            self.sent["request", self.gid[handle], int(f["sequence_number"])] = (publication, ns)
+
+    def on_rmw_take_request(self, ns, pid, tid, f):
+        service = self.service.get((pid, int(f["rmw_service_handle"])))
+        key = gid_of(f["client_gid"]), int(f["sequence_number"])
+        if service and int(f["taken"]):
+            self.taken[tid] = (*self.sent.get(("request", *key), (None, 0)), ns, False, service[2], key)
+
+    def on_rmw_send_response(self, ns, pid, tid, f):
+        key, service = (gid_of(f["client_gid"]), int(f["sequence_number"])), self.service.get((pid, int(f["rmw_service_handle"])))
+        run = self.served.pop(key, None)
+        if run and service:
+            publication = Publication(run, *service[:2], ns, pid, True)
+            self.publications.append(publication)
+            run.made.append(publication)
+            self.sent["response", *key] = (publication, ns)
+
+    def on_rmw_take_response(self, ns, pid, tid, f):
+        handle = (pid, int(f["rmw_client_handle"]))
+        if handle in self.client and int(f["taken"]):
+            key = "response", self.gid.get(handle), int(f["sequence_number"])
+            self.taken[tid] = (*self.sent.get(key, (None, 0)), ns, False, self.client[handle][2])
+
+    def rcl_of(self, key):
+        """The rcl handle of a callback's subscription, service or client."""
+        if key in self.service_callback:
+            return self.service_callback[key]
+        if key in self.client_rcl:
+            return key[1]
+        return self.object.get((key[0], self.callback_object.get(key)))
+
     def owner(self, key):
         """(node, what) of a callback (pid, address)."""
         if key in self.timer_callback:
             return self.timer_node.get((key[0], self.timer_callback[key]))
+        if key in self.service_callback or key in self.client_rcl:
+            return self.service_rcl.get((key[0], self.rcl_of(key)), self.client_rcl.get(key))
         rcl = self.object.get((key[0], self.callback_object.get(key)))
         return self.sub_rcl.get((key[0], rcl), (None, None))[0]
 
     # publishing
-    def publish(self, ns, pid, tid, who):
+    def publish(self, ns, pid, tid, who, is_call=False):
         run = self.stack[tid][-1] if self.stack[tid] else None
-        publication = Publication(run, *who, ns, pid)
+        publication = Publication(run, *who, ns, pid, is_call)
         self.publications.append(publication)
         if run:
             run.made.append(publication)
@@ -152,13 +217,15 @@ class Reading:
     def on_callback_start(self, ns, pid, tid, f):
         key = (pid, int(f["callback"]))
         take = self.taken.pop(tid, None)
-        rcl = self.object.get((pid, self.callback_object.get(key)))
+        rcl = self.rcl_of(key)
         if take and not (take[3] == bool(int(f["is_intra_process"])) and take[4] == rcl):
             take = None
         self.intra.pop(tid, None)
         run = Run(key, ns, tid, take)
         if take and take[0]:
             take[0].taken.append(run)
+        if take and len(take) > 5:
+            self.served[take[5]] = run
         self.stack[tid].append(run)
         self.runs.append(run)
 

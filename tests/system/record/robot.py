@@ -26,7 +26,6 @@ CALLBACKS = ['LidarDriver::on_timer', 'ImuDriver::on_timer', 'BaseDriver::on_bat
              'Costmap::on_obstacles', 'Costmap::on_update_timer', 'Localization::on_imu',
              'Planner::on_odom', 'Planner::on_obstacles', 'Planner::on_set_mode',
              'Controller::on_loop_timer']
-# These have callbacks or publishers; /operator's client callback is invisible to tracetools.
 CULPRIT, VICTIM = 'Costmap::on_update_timer', '/scan'
 WAIT = ('/perception/obstacle_detector /scan', '/perception/costmap')
 
@@ -74,7 +73,8 @@ def record_once(directory, environment):
     if done.returncode:
         fail('record ended with %d: %s' % (done.returncode, done.stderr))
     check_reader('from the start', os.path.join(trace, 'trace'))
-    return report(os.path.join(trace, 'trace')), done.stdout
+    trace = os.path.join(trace, 'trace')
+    return {**report(trace), **report(trace, 'service-calls')}, done.stdout
 
 
 def from_the_start(directory, environment):
@@ -98,21 +98,34 @@ def check_counts(said, result):
                               (r'control: (\d+) loops', 'Controller::on_loop_timer'),
                               (r'(\d+) mode changes', 'Planner::on_set_mode')):
         expected = int(re.search(pattern, said)[1])
-        counted = [row['count'] for row in result['callbacks'] if callback in row['symbol']]
+        counted = [row['count'] for row in result['callbacks'] if callback in (row['symbol'] or '')]    # a client's callback has none
         if counted != [expected]:
             fail('%s: %s in the report, %d by the program' % (callback, counted, expected))
+    check_calls(said, result)
+
+
+def check_calls(said, result):
+    """Each call of the mode's service, from the request to the callback of the client."""
+    answered, calls = map(int, re.search(r'(\d+) of (\d+) mode calls answered', said).groups())
+    rows = result['service-calls']      # a call that nobody served has a row of its own
+    told = {row['service'] for row in rows}, sum(row['calls'] for row in rows), sum(row['total_count'] for row in rows)
+    if told != ({'/set_mode'}, calls, answered):
+        fail('service calls: %s in the report, %d of %d by the program' % (told, answered, calls))
+    handled = [row['count'] for row in result['callbacks'] if row['kind'] == 'client' and row['node'] == '/operator']
+    if handled != [answered]:
+        fail('the client ran %s times, by the program %d' % (handled, answered))
 
 
 def check_flaw(result):
     slowest = max(result['callbacks'], key=lambda row: row['max_ns'])
-    if CULPRIT not in slowest['symbol'] or slowest['max_ns'] < 20e6:
+    if CULPRIT not in (slowest['symbol'] or '') or slowest['max_ns'] < 20e6:
         fail('the slowest callback is %s' % slowest)
     scan = [row for row in result['topics'] if row['topic'] == VICTIM][0]
     if scan['latency_max_ns'] < 5e6:    # 10 ms by construction
         fail('no scan waited: %s' % scan)
-    worst = max(result['waits'], key=lambda row: row['culprit_ns'])
-    if worst['victim'] != WAIT[0] or not worst['culprit'].startswith(WAIT[1]):
-        fail('the worst wait is %s' % worst)
+    # What else shares the executor may wait longer: /obstacles, if the map is rebuilt just then.
+    if not any(row['victim'] == WAIT[0] and row['culprit'].startswith(WAIT[1]) and row['culprit_ns'] >= 5e6 for row in result['waits']):
+        fail('no scan waited for the costmap: %s' % result['waits'])
 
 
 def until_recorded(environment):

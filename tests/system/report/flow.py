@@ -97,11 +97,16 @@ def chains_of(reading, latest):
                 result.append(step.begin - steps[i - 1].end)
             if not isinstance(step, Run):
                 continue
+            start = step.start
             if i:
                 publication, sent, take = step.message[:3]
                 wait = busy(by_thread[step.tid], sent, take)
-                result += [sent - publication.begin, take - sent - wait, wait, step.start - take]
-            result.append((after.begin if isinstance(after, Publication) else step.end) - step.start)
+                result += [sent - publication.begin] * (not publication.is_call) + [take - sent - wait, wait]
+                if step.callback in reading.client_rcl:     # it begins with the response
+                    start = take
+                else:
+                    result.append(start - take)
+            result.append((after.begin if isinstance(after, Publication) else step.end) - start)
         return result
 
     def add(steps):
