@@ -46,9 +46,9 @@ function range_column(rows, value) {
 	return { key: 'range', title: 'usually … p99 … worst', value: row => (value(row) || { max: 0 }).max, cell: row => {
 		const d = value(row);
 		if (!d)
-			return el('td', {});
+			return el('td', { class: 'range' });
 		const x = logarithmic(low, high, 2, 148);
-		return el('td', { style: 'width:160px' }, svg('svg', { viewBox: '0 0 150 14', height: 14, style: 'width:150px', role: 'img',
+		return el('td', { class: 'range' }, svg('svg', { viewBox: '0 0 150 14', height: 14, role: 'img',
 			'aria-label': ns_text(d.p50) + ', ' + ns_text(d.p99) + ', ' + ns_text(d.max) },
 			svg('line', { x1: x(d.p50), x2: x(d.max), y1: 7, y2: 7, stroke: 'var(--faint)' }),
 			svg('rect', { x: x(d.p50), y: 3, width: Math.max(2, x(d.p99) - x(d.p50)), height: 8, rx: 2, fill: 'var(--run)' }),
