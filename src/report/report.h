@@ -35,6 +35,18 @@ enum report_sort {
 struct behaviours;
 struct captures;
 struct expectations;
+struct report_options;
+struct summary;
+
+/* Budgets of `kymo check`, whose room is above: a page shows their verdicts. */
+struct report_judge {
+	/* Called first, once. @options: which traces it is of. Return: 0, or -1 with @err. */
+	int (*judge)(void *context, const struct summary *summary,
+		     const struct report_options *options, struct kymo_err *err);
+	void (*put_table)(void *context, struct table *table); /* a section, for programs */
+	void (*put_text)(void *context, FILE *out);            /* for browsers without scripts */
+	void *context;
+};
 struct summary;
 
 /* What the section realtime found about one of the names that were asked for. */
@@ -106,6 +118,7 @@ struct report_options {
 	const char *page;
 	FILE *page_stream;
 	const char *page_version, *page_command; /* what made it; NULL: nothing to say */
+	const struct report_judge *judge;        /* for the page; NULL: no budgets */
 	bool first;          /* as text: the first screen rather than the tables, if it has rows */
 	const char *operand; /* what commands name the trace; "": they need not */
 	/*

@@ -96,6 +96,7 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 		.realtimes = request->realtimes,
 		.expect = request->expect,
 		.paths = request->paths,
+		.judge = request->judge,
 		.not_realtime = &(bool){ false },
 		.behaviour_failed = &(bool){ false },
 	};

@@ -11,6 +11,7 @@
 #include "cli/input/input_traces.h"
 
 struct expectations;
+struct report_judge;
 
 struct report_page_request {
 	const char *verb;    /* for messages */
@@ -25,6 +26,7 @@ struct report_page_request {
 	unsigned realtimes;
 	struct expectations *expect; /* whether these held; NULL: none */
 	struct caret_options *paths; /* that expectations name; NULL: none */
+	const struct report_judge *judge; /* of budgets; NULL: none */
 };
 
 /** report_page_command() - "kymo VERB WORDS", as a shell takes them. Return: @buffer. */

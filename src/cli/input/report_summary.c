@@ -102,8 +102,8 @@ static char *page_name(const char *file, char *buffer, size_t size)
 	return buffer;
 }
 
-int report_summary_page(int argc, char **argv, const char *output, const char *command, bool *lost,
-			struct kymo_err *err)
+int report_summary_page(int argc, char **argv, const char *output, const char *command,
+			const struct report_judge *judge, bool *lost, struct kymo_err *err)
 {
 	char name[64], file[CLI_PATH_MAX];
 	struct summary *sum = sum_of(argc, argv, name, lost, err);
@@ -114,6 +114,7 @@ int report_summary_page(int argc, char **argv, const char *output, const char *c
 		.page_stream = stdout,
 		.page_version = "kymo " KYMO_VERSION,
 		.page_command = command,
+		.judge = judge,
 		.trace = (const char *const *)argv,
 		.traces = (unsigned)argc,
 	};

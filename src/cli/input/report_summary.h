@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 
+struct report_judge;
+
 /* How `kymo report` prints: enum table_format, and this one. */
 #define REPORT_FORMAT_SUMMARY 3
 
@@ -27,10 +29,11 @@ int report_summary(int argc, char **argv, int format, const char *output, bool *
  * report_summary_page() - merge the files, and write their page to @output; NULL: the first one's
  * name with .html
  * @command: that was typed
+ * @judge: of budgets; NULL: none
  *
  * Return: as report_summary().
  */
-int report_summary_page(int argc, char **argv, const char *output, const char *command, bool *lost,
-			struct kymo_err *err);
+int report_summary_page(int argc, char **argv, const char *output, const char *command,
+			const struct report_judge *judge, bool *lost, struct kymo_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "check/budget.h"
 #include "check/check_print.h"
 #include "cli/common/common.h"
+#include "cli/verbs/check/check_base.h"
 #include "cli/verbs/check/check_events.h"
 #include "cli/verbs/diff/diff_runs.h"
 #include "compare/ci.h"
@@ -118,18 +119,10 @@ static int init(struct checked *c, int argc, char **argv, struct kymo_err *err)
 
 static int read_base(struct checked *c, struct kymo_err *err)
 {
-	const int need = budgets_need_base(&c->budgets, c->o.base, err);
+	const int read = check_base_read(&c->base, &c->budgets, c->o.base, c->o.with_losses, err);
 
-	if (need <= 0)
-		return need;
-	if (c->o.base && diff_runs_find(&c->base, c->o.base, err))
-		return err_wrap(err, "--base");
-	for (unsigned i = 0; !c->o.base && i < c->budgets.bases; i++)
-		if (diff_runs_find(&c->base, c->budgets.base[i], err))
-			return err_wrap(err, "the base line");
-	if (diff_runs_read(&c->base, "check", c->o.with_losses, err))
-		return err_wrap(err, "the base line");
-	return c->o.anyway ? 0 : diff_runs_alike(&c->base, &c->run, err);
+	return read <= 0 || c->o.anyway ? (read < 0 ? -1 : 0)
+					: diff_runs_alike(&c->base, &c->run, err);
 }
 
 static int print(const struct checked *c, struct kymo_err *err)

@@ -20,6 +20,7 @@
 #include "cli/input/report_summary.h"
 #include "cli/input/report_told.h"
 #include "cli/input/trace_time.h"
+#include "cli/verbs/check/check_page.h"
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
 #include "report/sections/expect.h"
@@ -37,7 +38,7 @@ struct options {
 	struct opt_list capture;
 	bool all;
 	struct cli_times times;
-	const char *architecture;
+	const char *architecture, *check;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
 	bool strict, html, force, quiet;
@@ -89,6 +90,10 @@ static const struct opt opts[] = {
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of "
 	  "response times; "
 	  "exit with 5 if it did not happen; --html shows the verdicts in the page; may be repeated",
+	  NULL },
+	{ "check", 0, OPT_TEXT, offsetof(struct options, check), "FILE",
+	  "with --html: show in the page whether the budgets of this file are kept, see kymo check; "
+	  "exit with 5 if one is violated",
 	  NULL },
 	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
@@ -266,6 +271,10 @@ static int check_output(const struct options *o, struct kymo_err *err)
 {
 	if (o->html)
 		return check_html(o, err);
+	if (o->check)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--check is for the page of --html; kymo check -c FILE prints the "
+			       "verdicts");
 	if (o->format == REPORT_FORMAT_SUMMARY && !o->output)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--format summary needs a file to write: --output FILE");
@@ -286,7 +295,7 @@ static int check_output(const struct options *o, struct kymo_err *err)
 }
 
 static int of_summaries(int argc, char **argv, const char *command, const struct options *o,
-			struct kymo_err *err)
+			const struct report_judge *judge, struct kymo_err *err)
 {
 	bool lost = false;
 	int status;
@@ -294,13 +303,13 @@ static int of_summaries(int argc, char **argv, const char *command, const struct
 	if (o->expect.count)
 		return err_set(err, KYMO_EXIT_USAGE, "--expect needs a trace; a summary has no "
 			       "values over time");
-	status = o->html ? report_summary_page(argc, argv, o->output, command, &lost, err)
+	status = o->html ? report_summary_page(argc, argv, o->output, command, judge, &lost, err)
 			 : report_summary(argc, argv, o->format, o->output, &lost, err);
 	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
 }
 
 static int page_of(int argc, char **argv, const char *command, const struct options *o,
-		   struct kymo_err *err)
+		   const struct report_judge *judge, struct kymo_err *err)
 {
 	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
@@ -313,6 +322,7 @@ static int page_of(int argc, char **argv, const char *command, const struct opti
 		.quiet = o->quiet,
 		.times = &o->times,
 		.strict = o->strict,
+		.judge = judge,
 	};
 	int status = read_options(o, &read, &realtime, &paths, err);
 
@@ -325,6 +335,27 @@ static int page_of(int argc, char **argv, const char *command, const struct opti
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
 	expectations_free(read.expect);
+	return status;
+}
+
+/* A page of summaries or of traces, with the verdicts of --check. */
+static int html(int argc, char **argv, const char *command, const struct options *o,
+		struct kymo_err *err)
+{
+	const bool is_summary = report_summary_named(argc, argv);
+	struct check_page check = { 0 };
+	const struct report_judge *judge = o->check ? &check.judge : NULL;
+	int status = o->check ? check_page_open(&check, o->check, err) : 0;
+
+	if (!status)
+		status = is_summary ? of_summaries(argc, argv, command, o, judge, err)
+				    : page_of(argc, argv, command, o, judge, err);
+	if (status == KYMO_EXIT_OK && check_page_violated(&check)) {
+		if (!o->quiet)
+			fprintf(stderr, "budgets violated: %u\n", check_page_violated(&check));
+		status = KYMO_EXIT_BUDGET;
+	}
+	check_page_close(&check);
 	return status;
 }
 
@@ -364,10 +395,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	report_page_command(command, sizeof(command), "report", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
-	if (report_summary_named(argc, argv))
-		return of_summaries(argc, argv, command, &o, err);
 	if (o.html)
-		return page_of(argc, argv, command, &o, err);
+		return html(argc, argv, command, &o, err);
+	if (report_summary_named(argc, argv))
+		return of_summaries(argc, argv, command, &o, NULL, err);
 	if (o.section.count && !strcmp(o.section.item[0], "help"))
 		return list_sections(o.format);
 	if (is_kept(&o) && answer_recall(&kept, argc, argv)) {

@@ -150,7 +150,6 @@ static int put_trace(struct page *page)
 	page_put_chains(page);
 	page_put_calls(page);
 	page_put_graph(page);
-	page_put_tables(page);
 	if (page_put_flames(page))
 		return -1;
 	return page_put_instances(page);
@@ -163,6 +162,7 @@ static int gather(struct page *page)
 	page_put_findings(page);
 	page_put_entities(page);
 	page_put_provenance(page);
+	page_put_tables(page);
 	if (page->is_file)
 		put_nothing(page);
 	else if (put_trace(page))
@@ -193,6 +193,9 @@ static int write_page(struct report *report, bool is_file)
 	report->options = &options;
 	page.findings = summary_findings(page.summary, page.finding, SUMMARY_FINDINGS_MAX);
 	ask_cause(&page);
+	if (!status && options.judge)
+		status = options.judge->judge(options.judge->context, page.summary, &options,
+					      report->err);
 	if (!status)
 		status = gather(&page);
 	if (!status)

@@ -2,6 +2,7 @@
 /* What of a trace's page is read before any script runs, and plain tables for browsers without
  * scripts; page_file.h writes the file around it. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "page/page_file.h"
@@ -116,6 +117,20 @@ static void put_expectations(FILE *out, const struct expectations *all)
 		fputs("</table>\n", out);
 }
 
+static void put_budgets(FILE *out, const struct report_judge *judge)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = judge ? open_memstream(&text, &size) : NULL;
+
+	if (!stream)
+		return;
+	judge->put_text(judge->context, stream);
+	if (fclose(stream) == 0)
+		page_put_element(out, "<pre>", text, "</pre>\n");
+	free(text);
+}
+
 static void put_plain(FILE *out, const struct page *page)
 {
 	const struct summary *summary = page->summary;
@@ -124,6 +139,7 @@ static void put_plain(FILE *out, const struct page *page)
 	      "start-up, which findings leave out.</p>\n",
 	      out);
 	put_expectations(out, page->report->options->expect);
+	put_budgets(out, page->report->options->judge);
 	put_plain_table(out, summary, SUMMARY_CHAIN, "Chains: latency", SUMMARY_LATENCY);
 	put_plain_table(out, summary, SUMMARY_CALLBACK, "Callbacks: duration", SUMMARY_DURATION);
 	put_plain_table(out, summary, SUMMARY_TOPIC, "Topics: latency", SUMMARY_LATENCY);

@@ -89,7 +89,7 @@ int page_put_instances(struct page *page);
  * report->err. */
 int page_put_flames(struct page *page);
 
-/* page_tables.c: "tables": sections of the report */
+/* page_tables.c: "tables": sections of the report, and budgets; of a summary only budgets */
 void page_put_tables(struct page *page);
 
 /* page_html.c: the file around the data. Return: 0, or -1 with report->err. */

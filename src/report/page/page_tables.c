@@ -7,6 +7,14 @@
 #include "base/text.h"
 #include "report/page/page_internal.h"
 
+static void put_budgets(struct report *report)
+{
+	const struct report_judge *judge = report->options->judge;
+
+	if (judge)
+		judge->put_table(judge->context, report->table);
+}
+
 static void put_all(struct report *report)
 {
 	static void (*const sections[])(struct report * report) = {
@@ -20,6 +28,7 @@ static void put_all(struct report *report)
 		sections[i](report);
 	if (report->options->expect)
 		report_validation(report);
+	put_budgets(report);
 	if (report->totals) {
 		report_callback_cpu(report);
 		report_node_cpu(report);
@@ -88,7 +97,8 @@ static void put_topics(struct page *page)
 	json_text_close(&page->json, ']');
 }
 
-void page_put_tables(struct page *page)
+/* The sections that @put prints, as one object. */
+static void put_sections(struct page *page, void (*put)(struct report *report))
 {
 	struct report *report = page->report;
 	struct table *before = report->table;
@@ -99,7 +109,7 @@ void page_put_tables(struct page *page)
 	if (!stream || table_open(&report->table, stream, TABLE_JSON)) {
 		page->failed = true;
 	} else {
-		put_all(report);
+		put(report);
 		page->failed |= table_close(report->table) != 0;
 	}
 	report->table = before;
@@ -113,6 +123,13 @@ void page_put_tables(struct page *page)
 		json_text_close(&page->json, ']');
 	}
 	free(text);
+}
+
+void page_put_tables(struct page *page)
+{
+	put_sections(page, page->is_file ? put_budgets : put_all);
+	if (page->is_file)
+		return;
 	put_symbols(page);
 	put_topics(page);
 }

@@ -186,7 +186,7 @@ DOORS = {
     "cli/verbs/info": "info_chunks info_collect info_recorders info_show status_refused",
     "cli/verbs/ls": "recordings",
     "cli/verbs/bench": "bench_pairs bench_plan",
-    "cli/verbs/check": "check_events",
+    "cli/verbs/check": "check_base check_events check_page",
     "cli/verbs/diff": "diff_answer diff_runs",
     "cli/verbs/store": "store_changes store_dir",
     "cli/verbs/incidents": "incidents_finish incidents_upload",

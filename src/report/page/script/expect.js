@@ -17,7 +17,7 @@ function expected_entity(row) {
 // The most that a run of a callback may take, in ns.
 function budget_of(entity) {
 	const row = expected().find(other => other.what === 'callback latency' && expected_entity(other) === entity);
-	return row && Math.round(row.upper * 1e6);
+	return row ? Math.round(row.upper * 1e6) : limit_of(entity, 'duration');
 }
 
 function with_unit(value, row) {

@@ -33,7 +33,7 @@ function service_page(entity) {
 			numbers([['calls', count_text(entity.runs || 0), entity.runs || 0], ['not answered', count_text(entity.unfinished || 0), entity.unfinished || 0],
 				...(entity.latency ? [['usually', ns_text(entity.latency.p50), entity.latency.p50], ['p99', ns_text(entity.latency.p99), entity.latency.p99], ['worst', ns_text(entity.latency.max), entity.latency.max]] : []),
 				calls && calls.error ? ['clocks may be wrong by', ns_text(calls.error)] : null])),
-		entity.latency ? el('div', { class: 'cols' }, panel('', null, dist_chart('From request to response', entity.latency, query_button(bins_sql('duration_ns', of_service(entity) + ' AND duration_ns IS NOT NULL'))), calls ? worst_over_time(entity) : null),
+		entity.latency ? el('div', { class: 'cols' }, panel('', null, dist_chart('From request to response', entity.latency, query_button(bins_sql('duration_ns', of_service(entity) + ' AND duration_ns IS NOT NULL')), entity.error, limit_of(entity, 'latency')), calls ? worst_over_time(entity) : null),
 			calls ? panel('', null, segments_chart(entity)) : null) : panel('', null, empty('No call of it was answered.')),
 		worst ? call_panel(entity, worst, 1, true) : null,
 		calls ? panel('Segments', null, segments_table(entity), el('p', { class: 'dim small' }, 'They add up to the time from request to response; handling the response comes after it.')) : null,

@@ -24,7 +24,8 @@ const home = { chain: 'chains', callback: 'callbacks', topic: 'topics', timer: '
 function entity_view(entity, rank) {
 	if (rank)
 		return (instance_pages[entity.kind] || callback_instance)(entity, rank);
-	return entity_pages[entity.kind](entity);
+	const [head, ...rest] = entity_pages[entity.kind](entity);
+	return [head, entity_budgets(entity), ...rest];
 }
 
 function page_name() {

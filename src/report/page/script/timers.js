@@ -20,7 +20,7 @@ function timer_page(entity) {
 			el('p', { class: 'crumbs' }, 'period ' + ns_text(entity.period_ns), callback ? [' · ', el('a', { href: address(callback) }, 'its callback')] : '', entity.other_clock ? ' · it follows the clock of a simulation, so it is not judged' : ''),
 			numbers([['starts', count_text(entity.runs || 0), entity.runs || 0], entity.wait ? ['usually late by', ns_text(entity.wait.p50), entity.wait.p50] : null, entity.wait ? ['p99', ns_text(entity.wait.p99), entity.wait.p99] : null,
 				entity.wait ? ['worst', ns_text(entity.wait.max), entity.wait.max] : null, steady_number(entity.wait), ['half a period late', count_text(entity.late || 0), entity.late || 0], ['a period late', count_text(entity.overrun || 0), entity.overrun || 0]])),
-		el('div', { class: 'cols' }, entity.wait && panel('', null, dist_chart('How late it began', entity.wait, query_button(bins_sql('wait_ns', from)))),
+		el('div', { class: 'cols' }, entity.wait && panel('', null, dist_chart('How late it began', entity.wait, query_button(bins_sql('wait_ns', from)), undefined, limit_of(entity, 'late'))),
 			entity.period && panel('', null, dist_chart('From start to start', entity.period)),
 			series.late && panel('', null, over_time('How late it began', series.late, 'starts', null))), ...summary_panels(entity)];
 }
@@ -47,9 +47,9 @@ function span_page(entity) {
 			el('p', { class: 'crumbs' }, (is_loop ? 'a loop' : 'a span') + (entity.of ? ' of process ' + entity.of : '')),
 			numbers([[is_loop ? 'cycles' : 'spans', count_text(entity.runs || 0), entity.runs || 0], d ? ['usually', ns_text(d.p50), d.p50] : null, d ? ['p99', ns_text(d.p99), d.p99] : null, d ? ['worst', ns_text(d.max), d.max] : null,
 				is_loop ? ['deadlines missed', count_text(entity.missed || 0), entity.missed || 0] : null, entity.overrun ? ['ended in the next cycle', count_text(entity.overrun)] : null, entity.unfinished ? ['unfinished', count_text(entity.unfinished)] : null])),
-		el('div', { class: 'cols' }, is_loop && entity.latency && panel('', null, dist_chart('How late it woke', entity.latency, query_button(bins_sql('latency_ns', 'loop_cycles WHERE ' + where)))),
+		el('div', { class: 'cols' }, is_loop && entity.latency && panel('', null, dist_chart('How late it woke', entity.latency, query_button(bins_sql('latency_ns', 'loop_cycles WHERE ' + where)), undefined, limit_of(entity, 'wake-up'))),
 			entity.duration && panel('', null, dist_chart(is_loop ? 'How long a cycle took' : 'How long it took', entity.duration,
-				query_button(is_loop ? bins_sql('busy_ns', 'loop_cycles WHERE ' + where + ' AND busy_ns IS NOT NULL') : bins_sql('duration_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL')))),
+				query_button(is_loop ? bins_sql('busy_ns', 'loop_cycles WHERE ' + where + ' AND busy_ns IS NOT NULL') : bins_sql('duration_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL')), undefined, limit_of(entity, 'duration'))),
 			is_loop && entity.period && panel('', null, dist_chart('From due to due', entity.period)),
 			series.spans && panel('', null, over_time('How long it took', series.spans, 'spans', query_button(columns_sql('duration_ns', 'begin_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL', series.spans))))), ...summary_panels(entity)];
 }

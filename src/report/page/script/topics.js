@@ -43,7 +43,7 @@ function topic_page(entity) {
 				entity.latency ? ['worst', within_text(entity.latency.max, entity.error), entity.latency.max] : null,
 				entity.error ? ['clocks may be wrong by', ns_text(entity.error)] : null])),
 		entity.latency ? el('div', { class: 'cols' }, entity.heat && panel('', null, heat_chart('Latency over time', entity.heat, query_button(heat_sql(from)))),
-			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from)), entity.error))) : panel('', null, empty('No callback received a message of this topic.')),
+			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from)), entity.error, limit_of(entity, 'latency')))) : panel('', null, empty('No callback received a message of this topic.')),
 		el('div', { class: 'cols' }, entity.gap && panel('', null, dist_chart('From one publication to the next', entity.gap, query_button(bins_sql('gap_ns', gaps_sql(entity))))),
 			panel('Lost messages', null, loss_table(entity)),
 			series.lost && panel('', null, lost_over_time(series.lost)),

@@ -102,7 +102,7 @@ function overview() {
 		entities[(D.instances[0] || {}).entity];
 	const chain = chains.slice().sort((a, b) => b.latency.max - a.latency.max)[0];
 	const loops = of_kind('loop').concat(of_kind('span'));
-	return [banner(), fired(), verdict(), expectations_panel(), facts(),
+	return [banner(), fired(), verdict(), budgets_panel(), expectations_panel(), facts(),
 		chains.length ? el('div', { class: 'split' },
 			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true),
 				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)))),
