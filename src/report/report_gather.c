@@ -77,6 +77,14 @@ static int new_costs(struct report *report, struct kymo_err *err)
 	return costs_spans(report->costs, report->spans) ? err_no_memory(err) : 0;
 }
 
+static void on_arrived(void *context, const struct chains_path *path,
+		       const struct chains_arrival *arrival)
+{
+	const struct report *report = context;
+
+	page_series_arrived(report->series, path, arrival);
+}
+
 static int new_chains(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
@@ -87,6 +95,8 @@ static int new_chains(struct report *report, struct kymo_err *err)
 	if (o->page) {
 		chains.worst = REPORT_PAGE_WORST;
 		chains.worst_all = REPORT_PAGE_WORST_ALL;
+		chains.arrived = on_arrived;
+		chains.context = report;
 	}
 	chains.at_ns = o->page && o->told_fired ? o->told_fired_ns : 0;
 	return chains_create(&report->chains, report->model, &chains, err);

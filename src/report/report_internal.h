@@ -247,6 +247,9 @@ void report_validation(struct report *report);
 struct page_series;
 int page_series_create(struct page_series **series, struct model *model, struct spans *spans,
 		       int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+/* A message arrived at the end of @path: chains_options.arrived. */
+void page_series_arrived(struct page_series *series, const struct chains_path *path,
+			 const struct chains_arrival *arrival);
 extern const struct pass_ops page_series_pass;
 /* page/page_calls.c: the service calls of a page */
 struct page_calls;

@@ -71,6 +71,21 @@ static void add_topics(struct page *page, struct rows *rows)
 	}
 }
 
+static void add_chains(struct page *page, struct rows *rows)
+{
+	const struct chains *chains = page->report->chains;
+	char name[4096];
+
+	for (unsigned i = 0; i < chains_path_count(chains); i++) {
+		const struct chains_path *path = chains_path(chains, i);
+
+		if (path->stats && path->stats->total.count && chains_is_chain(chains, path))
+			add(page, rows, PAGE_CHAIN, i,
+			    page_number(page, SUMMARY_CHAIN, chains_label(path, name, sizeof(name)),
+					""));
+	}
+}
+
 /* A name of several processes is several entities, but one row of columns: it is left out. */
 static void add_spans(struct page *page, struct rows *rows)
 {
@@ -185,7 +200,8 @@ static void put_member(struct page *page, const char *key, const struct over_tim
 
 static void put_row(struct page *page, const struct over_time_row *row, unsigned joined)
 {
-	static const char *const names[PAGE_WHATS] = { "runs", "late", "latency", "lost", "spans" };
+	static const char *const names[PAGE_WHATS] = { "runs",    "late", "latency",
+						       "latency", "lost", "spans" };
 
 	json_text_open(&page->json, NULL, '{');
 	json_text_i64(&page->json, "entity", row->number);
@@ -316,6 +332,7 @@ void page_put_series(struct page *page)
 	json_text_close(&page->json, '}');
 	add_callbacks(page, &rows);
 	add_topics(page, &rows);
+	add_chains(page, &rows);
 	add_spans(page, &rows);
 	if (rows.count)
 		qsort(rows.row, rows.count, sizeof(*rows.row), by_rank);

@@ -170,6 +170,14 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 		add(context, PAGE_LOST, message->topic->index, message->publish_ns, 0);
 }
 
+void page_series_arrived(struct page_series *series, const struct chains_path *path,
+			 const struct chains_arrival *arrival)
+{
+	const int64_t ns = arrival->total_ns > 0 ? arrival->total_ns : 0;
+
+	add(series, PAGE_CHAIN, path->index, arrival->begin_ns, ns);
+}
+
 static void on_span(void *context, const struct spans_event *event)
 {
 	if (!event->unfinished)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened over time, for the page's charts, in bounded memory: for each callback and topic a
- * row of columns with the count, the smallest and the largest value, and for each topic a heat map.
+ * What happened over time, for the page's charts, in bounded memory: for each callback, topic and
+ * chain a row of columns with the count, the smallest and the largest value, and for each topic a
+ * heat map.
  *
  * Columns are 2^shift ns wide. When an event lies behind the last column, pairs of columns become
  * one, of all rows at once: a trace fills between half of the columns and all of them.
@@ -27,6 +28,7 @@ enum page_what {
 	PAGE_RUNS,    /* of a callback: how long it ran, by its start */
 	PAGE_LATE,    /* of a timer's callback: how late it began */
 	PAGE_LATENCY, /* of a topic: from the publish call to the start of the callback */
+	PAGE_CHAIN,   /* of a chain: from end to end, by its begin */
 	PAGE_LOST,    /* of a topic: messages never received; no values */
 	PAGE_SPANS,   /* of a span: how long it took */
 	PAGE_WHATS
@@ -53,7 +55,7 @@ struct page_series {
 	int64_t begin_ns, end_ns; /* only what begins inside */
 	int64_t origin_ns;        /* begin of the first column; INT64_MIN: nothing happened yet */
 	unsigned shift;
-	struct page_track *track[PAGE_WHATS]; /* by index of the callback, topic or span's name */
+	struct page_track *track[PAGE_WHATS]; /* by index of what it is of, a span by its name */
 	uint32_t tracks[PAGE_WHATS];
 	struct page_heat *heat; /* by index of the topic */
 	uint32_t heats;

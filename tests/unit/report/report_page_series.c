@@ -26,9 +26,10 @@ static unsigned column(const struct page_series *series, int64_t ns)
 	return (unsigned)((uint64_t)(ns - series->origin_ns) >> series->shift);
 }
 
-static void same_track(const struct page_series *series, const struct seen *seen, unsigned object)
+static void same_track(const struct page_series *series, const struct seen *seen,
+		       enum page_what what, unsigned object)
 {
-	const struct page_cell *cell = page_track(series, PAGE_RUNS, object);
+	const struct page_cell *cell = page_track(series, what, object);
 	static struct page_cell wanted[PAGE_COLUMNS];
 
 	memset(wanted, 0, sizeof(wanted));
@@ -106,6 +107,9 @@ static void tracks(void **state)
 		on(f, 1, 1);
 		start(f, ns, P(0x10 + object));
 		end(f, ns + took_ns, P(0x10 + object));
+		page_series_arrived(
+			series, &(struct chains_path){ .index = object },
+			&(struct chains_arrival){ .begin_ns = ns, .total_ns = took_ns });
 		note(&seen, ns, took_ns, object);
 		if (!i)
 			first = series->shift;
@@ -113,8 +117,9 @@ static void tracks(void **state)
 	}
 	assert_true(series->shift > first + 4);
 	for (unsigned object = 0; object < OBJECTS; object++) {
-		same_track(series, &seen, object);
-		same_track(series, &seen, object);
+		same_track(series, &seen, PAGE_RUNS, object);
+		same_track(series, &seen, PAGE_RUNS, object);
+		same_track(series, &seen, PAGE_CHAIN, object);
 	}
 	assert_null(page_track(series, PAGE_RUNS, OBJECTS));
 	page_series_pass.destroy(series);
@@ -139,8 +144,8 @@ static void long_pause(void **state)
 		note(&seen, ns, 5, i % 2);
 	}
 	assert_true(series->shift > 32);
-	same_track(series, &seen, 0);
-	same_track(series, &seen, 1);
+	same_track(series, &seen, PAGE_RUNS, 0);
+	same_track(series, &seen, PAGE_RUNS, 1);
 	page_series_pass.destroy(series);
 	spans_destroy(spans);
 }

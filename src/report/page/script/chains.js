@@ -77,8 +77,8 @@ function chain_page(entity) {
 				['p90', within_text(entity.latency.p90, entity.error), entity.latency.p90], ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99],
 				['worst', within_text(entity.latency.max, entity.error), entity.latency.max], steady_number(entity.latency),
 				entity.chain && entity.chain.error ? ['clocks may be wrong by', ns_text(entity.chain.error)] : null])),
-		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow'), entity.error), worst_over_time(entity)),
-			panel('', null, segments_chart(entity))) : panel('', null, dist_chart('Latency', entity.latency)),
+		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow'), entity.error, limit_of(entity, 'latency')), worst_over_time(entity)),
+			panel('', null, segments_chart(entity), over_time('Latency, shortest to longest', (entity.series || {}).latency, 'arrivals', null))) : panel('', null, dist_chart('Latency', entity.latency)),
 		instance ? instance_panel(entity, instance, true) : null,
 		entity.chain ? panel('Segments', null, segments_table(entity)) : null, ...summary_panels(entity)];
 }

@@ -74,7 +74,7 @@ function sparkline(series, height) {
 	});
 }
 
-// The series of an entity; chains have none of their own: their longest arrivals.
+// The series of an entity; services have none of their own: their longest calls.
 function spark_series(entity) {
 	const all = entity.series || {}, series = all.runs || all.latency || all.late || all.spans;
 	if (series || !entity.chain || !entity.chain.worst.length)
