@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: page.sh [BUILD [TRACE]] -- records examples/robot with the kymo of BUILD (default: build), or takes the recording
 # TRACE, makes its page, and draws page.png (what it opens with), page-topic.png (one topic, dark), page-executors.png
-# (time lines of executors), page-flame.png (examples/cyclic), page-diff.png (kymo bench --html of the robot and a slower one), and as root page-cpus.png (the CPUs,
+# (time lines of executors), page-services.png (the service calls), page-flame.png (examples/cyclic), page-diff.png (kymo bench --html of the robot and a slower one), and as root page-cpus.png (the CPUs,
 # with the kernel's events) as Chromium shows them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,5 +41,6 @@ draw page.png robot.html 1560
 draw page-diff.png bench/diff.html 1040
 draw page-topic.png "robot.html#/topic/%2Fscan" 900 --blink-settings=preferredColorScheme=0
 draw page-executors.png "robot.html#/executors" 1120
+draw page-services.png "robot.html#/service/%2Fset_mode" 1180
 draw page-flame.png cyclic.html 760
 [ ! -e kernel.html ] || draw page-cpus.png "kernel.html#/cpus" 760

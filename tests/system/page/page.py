@@ -3,6 +3,7 @@
 # needs: plain, long
 """Pages of `kymo report --html` in real browsers: no error, no request; every page of the bar draws; the numbers are those of
 `kymo report --format json`; the commands that charts copy give the numbers of the chart; clicks and keys work."""
+import functools
 import json
 import os
 import re
@@ -71,9 +72,15 @@ def rows(browser, view, label):
         [row.cells[0].innerText.trim(), [...row.querySelectorAll('[data-v]')].map(cell => Number(cell.dataset.v))])""")}
 
 
+@functools.lru_cache(None)
+def reported(trace):
+    """What `kymo report` says, for each browser."""
+    return report(trace, status=(0, 6))
+
+
 def same_numbers(browser, what, trace):
     """What tables show is what the report says, to the nanosecond."""
-    told, shown = report(trace, status=(0, 6)), rows(browser, "#/callbacks", "callbacks")
+    told, shown = reported(trace), rows(browser, "#/callbacks", "callbacks")
     names = [callback_name(row) for row in told.get("callbacks", [])]
     compared = 0
     for row in told.get("callbacks", []):
@@ -97,19 +104,21 @@ def same_numbers(browser, what, trace):
 
 def same_chains(browser, what, trace):
     told = {row["path"]: row for row in answer("flow", trace, status=(0, 6)).get("chains", [])}
-    for name, count, d in browser.value("of_kind('chain', true).map(chain => [chain.name, chain.runs, chain.latency])"):
+    over_time = "(cells => [cells.reduce((sum, cell) => sum + cell.count, 0), Math.min(...cells.map(cell => cell.min)), Math.max(...cells.map(cell => cell.max))])(chain.series.latency.cells)"
+    for name, count, d, cells in browser.value(f"of_kind('chain', true).map(chain => [chain.name, chain.runs, chain.latency, {over_time}])"):
         row = told.get(name)
         if check(row, what, name, "is not in kymo flow") and not row["error_ns"]:
             check([count, d["p50"], d["p99"], d["max"]] == [row["arrived"], row["p50_ns"], row["p99_ns"], row["max_ns"]], what, name, d, row)
+            check(cells == [row["arrived"], row["min_ns"], row["max_ns"]], what, name, "over time has", cells, row)
     return len(told)
 
 
 def same_sparks(browser):
     """The small pictures in tables have the longest of each part of the trace as the series have it, and say it in words."""
     begin, end = browser.value("[D.begin, D.end]")
-    cells = {"chains": "(entity.chain || {worst: []}).worst.map(arrival => [arrival[0], arrival[1]])",
-             "callbacks": "entity.series.runs.cells.map(cell => [entity.series.runs.origin + (cell.at + 0.5) * entity.series.runs.width, cell.max])",
-             "topics": "((entity.series || {}).latency || {cells: []}).cells.map(cell => [entity.series.latency.origin + (cell.at + 0.5) * entity.series.latency.width, cell.max])"}
+    latency = "((entity.series || {}).latency || {cells: []}).cells.map(cell => [entity.series.latency.origin + (cell.at + 0.5) * entity.series.latency.width, cell.max])"
+    cells = {"chains": latency, "topics": latency,
+             "callbacks": "entity.series.runs.cells.map(cell => [entity.series.runs.origin + (cell.at + 0.5) * entity.series.runs.width, cell.max])"}
     for view, of in cells.items():
         browser.view("#/" + view)
         drawn = browser.value(f"""(() => {{ const by = new Map(entities.map(entity => [address(entity), entity]));
@@ -150,6 +159,58 @@ def same_verdicts(browser, directory):
     browser.wait("[...document.querySelectorAll('main figure svg text')].some(text => text.textContent === 'budget 100 ms')")
     walk(browser, "expectations", most=1)
     quiet(browser, "expectations")
+
+
+BUDGETS = """
+chains:
+  /scan -> /cmd_vel: latency p99 <= 1 ns
+callbacks:
+  /control/controller timer 1 ms:
+    - duration p50 <= 1 s
+    - rate >= 1 Hz
+  /perception/costmap timer 96 ms: duration p99.9 <= 20 s
+  /nobody /scan: rate >= 1 Hz
+topics:
+  /scan: [latency max <= 10 s, lost <= 90 %]
+timers:
+  /control/controller timer 1 ms: late p50 <= 3 s
+services:
+  /set_mode: latency p99 <= 5 s
+loss: messages <= 90 %
+"""
+
+
+def same_budgets(browser, directory, robot):
+    """Budgets of a file: the page has the verdicts, values and bounds of kymo check, and leads to what they are about."""
+    budgets, path = os.path.join(directory, "budgets.yaml"), os.path.join(directory, "budgets.html")
+    with open(budgets, "w", encoding="utf-8") as file:
+        file.write(BUDGETS)
+    told = answer("check", "-c", budgets, robot, status=5)["budgets"]
+    check({row["verdict"] for row in told} == {"violated", "not known", "kept"} and len(told) > 9, "verdicts:", told)
+    run(KYMO, "report", robot, "--html", "--check", budgets, "--force", "-q", "-o", path, status=5)
+    browser.show(path)
+    check(browser.value("D.tables.budgets") == told, "the page has other budgets:", browser.value("D.tables.budgets")[:2], told[:2])
+    shown_rows = browser.value("""[...document.querySelectorAll('table[aria-label=budgets] tbody tr')].map(row => [row.cells[0].innerText, row.cells[2].innerText, row.cells[3].dataset.v, row.cells[4].dataset.v, (row.cells[1].querySelector('a') || {hash: ''}).hash])""")
+    number = lambda value: None if value is None else float(value)
+    check([[*row[:2], number(row[2]), number(row[3])] for row in shown_rows] == [[row["verdict"], row["budget"], row["value"], row["bound"]] for row in told], "the table has", shown_rows, told)
+    for row, (_, _, _, _, link) in zip(told, shown_rows):
+        entity = f"(byName.get({json.dumps(row['kind'] + chr(10) + str(row['name']))}) || [])[0]"
+        check(link == browser.value(f"{entity} ? address({entity}) : ''"), row, "leads to", link)
+    heading = browser.value("document.querySelector('table[aria-label=budgets]').closest('section').querySelector('h3').innerText")
+    counts = [sum(row["verdict"] == word for row in told) for word in ("violated", "not known", "kept")]
+    check(heading == "Budgets: {} violated, {} not known, {} kept".format(*counts), heading)
+    browser.view(browser.value("address(byName.get('timer\\n/control/controller timer 1 ms')[0])"))
+    browser.wait("[...document.querySelectorAll('main figure svg text')].some(text => text.textContent === 'budget 3.00 s')")
+    check(browser.value("document.querySelectorAll('main table[aria-label=budgets] tbody tr').length") == 1, "a timer does not have its budget")
+    walk(browser, "budgets", most=1)
+    quiet(browser, "budgets")
+    done = run(KYMO, "report", robot, "--check", budgets, status=2)
+    check("kymo check" in done.stderr, done.stderr)
+    summary = os.path.join(KEPT, "robot.summary")
+    run(KYMO, "report", summary, "--html", "--check", budgets, "--force", "-o", path + ".html", status=5)
+    browser.show(path + ".html")
+    check(browser.value("D.tables.budgets") == answer("check", "-c", budgets, summary, status=5)["budgets"], "the page of a summary has", browser.value("D.tables.budgets"))
+    quiet(browser, "budgets of a summary")
 
 
 def asked(command):
@@ -249,7 +310,8 @@ def same_services(browser, trace):
         check([parts[0] + parts[1], parts[2], parts[3], parts[5] + parts[6]] ==
               [row[key] for key in ("request_latency_ns", "callback_latency_ns", "callback_duration_ns", "response_latency_ns")], number, parts, row)
         check(handled == (-1 if row["response_callback_duration_ns"] is None else row["response_callback_duration_ns"]), handled, row)
-    same_queries(browser, "service", "/add", ["bins latency", "bins chain.calls.served"])
+    handled = ["bins chain.calls.handled"] if browser.value("!!of_kind('service', true)[0].chain.calls.handled") else []
+    same_queries(browser, "service", told[0]["service"], ["bins latency", "bins chain.calls.served", *handled])
 
 
 def flame_keys(browser, path):
@@ -465,7 +527,7 @@ def look(kind, traces, pages, own, compared_pages):
         for trace, path in zip(traces, pages):
             browser.show(path)
             check(browser.value("document.documentElement.dataset.ready") == "yes", browser.name, trace, browser.errors)
-            walk(browser, trace, most=2 if trace in own else 1)
+            walk(browser, trace, most=2 if trace in own and browser.name == "chromium" else 1)
             compared += same_numbers(browser, trace, trace)
             quiet(browser, trace)
         check(compared > 10, browser.name, "compared only", compared, "rows")
@@ -483,10 +545,12 @@ def look(kind, traces, pages, own, compared_pages):
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             browser.show(pages[0])
             same_waits(browser)
+            same_services(browser, robot)
             browser.show(pages[5])
             same_services(browser, own[5])
             same_cpu_queries(browser, os.path.dirname(pages[0]))
             same_verdicts(browser, os.path.dirname(pages[0]))
+            same_budgets(browser, os.path.dirname(pages[0]), robot)
             same_span_queries(browser, own[1], pages[traces.index(own[1])])
             narrow(browser, pages[traces.index(robot)])
             sizes(browser, [pages[0], pages[1], *pages[3:5], pages[len(own)]] + existing(os.path.join(os.path.dirname(pages[0]), "beside.html")))
@@ -510,8 +574,7 @@ def main(directory):
     if not found:
         skip("no browser: it needs chromium and firefox-esr")
     for kind in found:
-        some = traces if kind.name == "chromium" else own[:2]
-        look(kind, some, [pages[traces.index(trace)] for trace in some], own, compared_pages)
+        look(kind, traces, pages, own, compared_pages)
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:
