@@ -101,7 +101,9 @@ def look(trace, directory):
         latency = data["entities"][number]["latency"]
         check(max(arrivals) == latency.get("steady", latency["max"]), trace, "the worst shown is", max(arrivals), "not that after start-up", latency)
     received = sum(entity["latency"]["count"] for entity in data["entities"] if entity["kind"] == "topic" and "latency" in entity)
-    check(received == sum(sum(series["count"]) for series in data["series"] if series["what"] == "latency"), trace, "over time: other messages")
+    for kind, many in ("topic", received), ("chain", sum(entity["runs"] for entity in data["entities"] if entity["kind"] == "chain")):
+        shown = sum(sum(series["count"]) for series in data["series"] if series["what"] == "latency" and data["entities"][series["entity"]]["kind"] == kind)
+        check(many == shown, trace, "over time: other latencies of", kind, many, shown)
     check(len(data["heat"]) == 60 or received == sum(sum(heat["cells"][1::2]) for heat in data["heat"]), trace, "the heat maps have others")
     return data
 
