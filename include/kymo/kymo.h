@@ -116,8 +116,9 @@ uint64_t kymo_track(const char *name, uint64_t parent);
 
 /**
  * kymo_realtime() - declare a part of this program real-time, so that `kymo report` checks it
- * @name: a span of this process as "category:name", a node ("/imu_driver"), or a callback as `kymo report`
- *        prints it. * and ? are wildcards; a leading ! excludes a name. Copied, cut after KYMO_TEXT_MAX bytes
+ * @name: a span of this process as "category:name", a node ("/imu_driver"), or a callback as
+ *        `kymo report` prints it. * and ? are wildcards; a leading ! excludes a name. Copied, cut
+ *        after KYMO_TEXT_MAX bytes
  *
  * Call it once, at any time: before the span exists, and also without a recorder. A child of fork()
  * calls it again. Context: emits an init event; not for a real-time path.
@@ -205,9 +206,9 @@ void kymo__unregister(struct kymo_site *begin);
 static inline bool kymo__wanted(const struct kymo_site *site)
 {
 	const uint8_t *enable = __atomic_load_n(&kymo__enable, __ATOMIC_RELAXED);
+	const uint16_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	return __builtin_expect(__atomic_load_n(&enable[__atomic_load_n(&site->id, __ATOMIC_RELAXED)],
-						__ATOMIC_RELAXED), 0);
+	return __builtin_expect(__atomic_load_n(&enable[id], __ATOMIC_RELAXED), 0);
 }
 
 #ifdef KYMO_COMPILE_OUT
@@ -324,7 +325,8 @@ enum { KYMO__MANY = KYMO_EVENT_FIELDS_MAX + 1 };
 #define KYMO__EACH_6(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_5(f, __VA_ARGS__)
 #define KYMO__EACH_7(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_6(f, __VA_ARGS__)
 #define KYMO__EACH_8(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_7(f, __VA_ARGS__)
-#define KYMO__EACH(f, ...) KYMO__CAT(KYMO__EACH_, KYMO__COUNT(__VA_ARGS__))(f __VA_OPT__(,) __VA_ARGS__)
+#define KYMO__EACH(f, ...)									\
+	KYMO__CAT(KYMO__EACH_, KYMO__COUNT(__VA_ARGS__))(f __VA_OPT__(,) __VA_ARGS__)
 
 #define KYMO__AND_KYMO__MANY(...)
 #define KYMO__AND_0(...)
@@ -349,7 +351,10 @@ KYMO__PUT(int16_t) { return kymo__put(at, &value, sizeof value); }
 KYMO__PUT(int32_t) { return kymo__put(at, &value, sizeof value); }
 KYMO__PUT(int64_t) { return kymo__put(at, &value, sizeof value); }
 KYMO__PUT(double) { return kymo__put(at, &value, sizeof value); }
-static inline uint8_t *kymo__put_bool(uint8_t *at, bool value) { return kymo__put_int32_t(at, value); }
+static inline uint8_t *kymo__put_bool(uint8_t *at, bool value)
+{
+	return kymo__put_int32_t(at, value);
+}
 static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value)
 {
 	return kymo__put_uint64_t(at, (uint64_t)(uintptr_t)value);
@@ -479,7 +484,8 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 	struct kymo_span guard __attribute__((cleanup(kymo_span_end), unused)) = {		\
 		KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__) ? &site : NULL \
 	}
-#define KYMO__SPAN_AT(at, ...) KYMO__SPAN(KYMO__CAT(kymo__span_, at), KYMO__CAT(kymo__end_, at), __VA_ARGS__)
+#define KYMO__SPAN_AT(at, ...)									\
+	KYMO__SPAN(KYMO__CAT(kymo__span_, at), KYMO__CAT(kymo__end_, at), __VA_ARGS__)
 #define KYMO__SPAN_0(...) _Static_assert(0, KYMO__TOO_FEW)
 #define KYMO__SPAN_1(...) KYMO__SPAN_AT(__COUNTER__, __VA_ARGS__)
 /* The counter, not the line: a macro of yours may have two spans. */

@@ -57,7 +57,8 @@
 namespace kymo {
 namespace detail __attribute__((visibility("hidden"))) {
 
-enum shape : uint8_t { point, begin, end, instant, counter };	/* enum kymo_shape of the region layout */
+/* enum kymo_shape of the region layout */
+enum shape : uint8_t { point, begin, end, instant, counter };
 
 /* ---- values of fields ---- */
 
@@ -312,7 +313,8 @@ site_of<Place, Value...> *site_for(int, Value...) noexcept
 class span {
 public:
 	/** span() - begin a span whose name is known only at run time, as kymo_begin_named() */
-	span(const char *category, const char *name) noexcept : named_(kymo_begin_named(category, name)) {}
+	span(const char *category, const char *name) noexcept
+		: named_(kymo_begin_named(category, name)) {}
 	/** span() - for KYMO_SPAN(): the end to emit, or NULL */
 	explicit span(kymo_site *end) noexcept : end_(end) {}
 	~span() { finish(); }
@@ -405,8 +407,8 @@ private:
 	static_assert(true KYMO__ALL(KYMO__AND_NAME, __VA_ARGS__), KYMO__NO_FIELD_NAME)
 
 /*
- * The local type of one place. What may name the function that the macro is in is evaluated here; in
- * the type it would name place().
+ * The local type of one place. What may name the function that the macro is in is evaluated here;
+ * in the type it would name place().
  */
 #define KYMO__PLACE(type, site_shape, site_category, site_name, ...)                            \
 	static constexpr const char *type##_function = __func__;                                \
@@ -427,8 +429,8 @@ private:
 		}                                                                               \
 	}
 /*
- * The description of a place, with the types of its values. The values are not evaluated. decltype()
- * alone would not do: a value may contain a lambda.
+ * The description of a place, with the types of its values. The values are not evaluated.
+ * decltype() alone would not do: a value may contain a lambda.
  */
 #define KYMO__SITE(site, place, ...)								\
 	[[maybe_unused]] const auto site##_none = true ? nullptr :				\
@@ -513,7 +515,10 @@ public:
 /* The functions of kymo.h without the prefix. */
 namespace kymo {
 inline void set_enabled(bool on) noexcept { kymo_set_enabled(on); }
-inline bool set_category(const char *category, bool on) noexcept { return kymo_set_category(category, on); }
+inline bool set_category(const char *category, bool on) noexcept
+{
+	return kymo_set_category(category, on);
+}
 inline void realtime(const char *name) noexcept { kymo_realtime(name); }
 inline void snapshot() noexcept { kymo_snapshot(); }
 
