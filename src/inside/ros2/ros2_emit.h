@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo_emit_<id>(arguments) for every row of tracepoints.def. Each function has four steps: compute the payload's size, reserve a
- * record, store the fields, commit the record. The macros LOCAL_, SIZE_ and STORE_ expand once for each field of the row.
- * The length of a string is measured only once, so it cannot change between reserving and storing.
+ * kymo_emit_<id>(arguments) for every row of tracepoints.def. Each function has four steps: compute
+ * the payload's size, reserve a record, store the fields, commit the record. The macros LOCAL_,
+ * SIZE_ and STORE_ expand once for each field of the row. The length of a string is measured only
+ * once, so it cannot change between reserving and storing.
  */
 #ifndef KYMO_HOOKS_EMIT_H
 #define KYMO_HOOKS_EMIT_H
@@ -18,7 +19,7 @@
 #include "inside/tracer/tracer_left_out.h"
 #include "inside/tracer/tracer_ring.h"
 
-#define KYMO_FACT_STRING_MAX	8192u	/* bytes of a string in an init event; longer strings are cut */
+#define KYMO_FACT_STRING_MAX	8192u	/* bytes of a string in an init event, the rest is cut */
 #define KYMO_PTRS_MAX		1024u	/* pointers in one message link; more are cut */
 
 /* PARAMS() turns field tuples into "const void *a, bool b", no tuples into "void". ARGS() turns them into "a, b". */
@@ -33,7 +34,8 @@
 #define ARGS_SOME(...) DROP_FIRST(~ EACH(ARG, __VA_ARGS__))
 #define ARGS(...) KYMO_CAT(ARGS_, __VA_OPT__(SOME))(__VA_ARGS__)
 
-/* As strnlen(). In glibc, strnlen() is 10 ns slower than memchr() if a copy of that length follows. */
+/* As strnlen(). In glibc, strnlen() is 10 ns slower than memchr() if a copy of that length
+ * follows. */
 static inline size_t kymo_length(const char *text, size_t max)
 {
 	const char *end = (const char *)memchr(text, 0, max);
@@ -50,7 +52,9 @@ static inline size_t kymo_length(const char *text, size_t max)
 			const size_t arg##_length = kymo_length(arg##_text, string_max);
 #define LOCAL_GID16(arg)
 #define LOCAL_GID24(arg)
-#define LOCAL_PTRS(arg)	const uint64_t arg##_count = !(arg) ? 0 : num_##arg < KYMO_PTRS_MAX ? num_##arg : KYMO_PTRS_MAX;
+#define LOCAL_PTRS(arg)										\
+	const uint64_t arg##_count = !(arg) ? 0 :						\
+				     num_##arg < KYMO_PTRS_MAX ? num_##arg : KYMO_PTRS_MAX;
 #define LOCAL_SKIP(arg)	(void)(arg);
 #define LOCAL_VERSION(arg) const char *const arg##_text = kymo_tracetools.text;	\
 			const size_t arg##_length = strlen(arg##_text);
@@ -81,7 +85,8 @@ static inline uint8_t *kymo_put_text(uint8_t *at, const char *text, size_t lengt
 	return at + length + 1;
 }
 
-/* The argument points to gid_bytes bytes. The remaining bytes of a wider field are zero; a NULL gid is all zero. */
+/* The argument points to gid_bytes bytes. The remaining bytes of a wider field are zero; a NULL gid
+ * is all zero. */
 static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t width)
 {
 	size_t real = kymo_tracetools.gid_bytes < width ? kymo_tracetools.gid_bytes : width;
@@ -107,7 +112,8 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 #define STORE_VERSION(arg) STORE_STR(arg)
 #define STORE(kind, arg, ...) STORE_##kind(arg)
 
-/* The objects of an init event are new: if an older object at such an address was left out, the new object is not. */
+/* The objects of an init event are new: if an older object at such an address was left out, the new
+ * object is not. */
 #define ANEW_PTR(arg)	kymo__made_anew(arg);
 #define ANEW_U64(arg)
 #define ANEW_I64(arg)
@@ -121,8 +127,8 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 #define ANEW(kind, arg, ...) ANEW_##kind(arg)
 
 /*
- * A runtime event. The usual case is inline and calls no function. All other cases are in kymo_emit_slow_<id>(), which is reached
- * by a tail call, so that the fast path saves no registers.
+ * A runtime event. The usual case is inline and calls no function. All other cases are in
+ * kymo_emit_slow_<id>(), which is reached by a tail call, so that the fast path saves no registers.
  */
 #define EMIT_RUN_BODY(id, reserve, otherwise, ...)				\
 	const size_t string_max = KYMO_RING_STRING_MAX;				\
@@ -192,8 +198,9 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 #undef POINT
 
 /*
- * kymo_left_out_<id>(arguments) for runtime events: whether the event's object is left out. The object is the first pointer that is
- * not a message. An event with only a message belongs to the object with which the thread published or received the message last.
+ * kymo_left_out_<id>(arguments) for runtime events: whether the event's object is left out. The
+ * object is the first pointer that is not a message. An event with only a message belongs to the
+ * object with which the thread published or received the message last.
  */
 #define NOTE_PTR(arg)	if (!strcmp(#arg, "message"))				\
 				kymo_its_message = (arg);			\

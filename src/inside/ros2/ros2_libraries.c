@@ -30,11 +30,12 @@ static void *function_of_caller(const char *name, const void *caller)
 		return NULL;
 	function = dlsym(library, name);
 	if (!function)
-		(void)dlclose(library);		/* if the function was found, the library must stay loaded */
+		(void)dlclose(library);	/* a library with the function must stay loaded */
 	return function;
 }
 
-/* In a running process this library is in no scope but its own, behind all others: RTLD_NEXT finds nothing. */
+/* In a running process this library is in no scope but its own, behind all others: RTLD_NEXT finds
+ * nothing. */
 static void *function_of_before(const char *name)
 {
 	void *function = kymo_slots_original(name), *program;

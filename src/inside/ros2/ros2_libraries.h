@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of the functions of abi/symbols.def: kymo runs code before and after such a function, and finds the real function. */
+/* Hooks of the functions of abi/symbols.def: kymo runs code before and after such a function, and
+ * finds the real function. */
 #ifndef KYMO_HOOKS_LIBRARIES_H
 #define KYMO_HOOKS_LIBRARIES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A wrapped function. None of them has more than six words of arguments; surplus words just pass through the registers. */
-typedef uintptr_t kymo_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f);
+/* A wrapped function. None of them has more than six words of arguments; surplus words just pass
+ * through the registers. */
+typedef uintptr_t kymo_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,
+				uintptr_t f);
 
 /* A call of a hook. */
 struct kymo_call {
@@ -31,13 +34,15 @@ struct kymo_call {
  * @caller: an address in the code that called the hook
  * @self: the hook, which is never returned
  *
- * First the function is searched after libkymo-ros2 in the global scope (RTLD_NEXT), then in @caller's library and the libraries
- * that it was linked with. The second search is for libraries in a scope of their own, which Python and plugin loaders create;
- * RTLD_NEXT does not search there. In a process that kymo was attached to, the search begins with the function that the objects
+ * First the function is searched after libkymo-ros2 in the global scope (RTLD_NEXT), then in
+ * @caller's library and the libraries that it was linked with. The second search is for libraries
+ * in a scope of their own, which Python and plugin loaders create; RTLD_NEXT does not search there.
+ * In a process that kymo was attached to, the search begins with the function that the objects
  * called before (ros2_slots.h).
  *
  * Return: NULL: not found.
- * Context: any thread; acquires the loader's locks until the function is found, one load afterwards.
+ * Context: any thread; acquires the loader's locks until the function is found, one load
+ * afterwards.
  */
 void *kymo_below(void **known, const char *name, const void *caller, const void *self);
 
@@ -53,13 +58,15 @@ const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_poi
 			   const void *caller);
 
 /*
- * The time at which a message is written. From version 8.0 on, tracetools reports the time in rmw_publish. Before 8.0, kymo wraps
- * functions of the middleware, which the same thread calls next, and records the time there (ros2_dds.c):
+ * The time at which a message is written. From version 8.0 on, tracetools reports the time in
+ * rmw_publish. Before 8.0, kymo wraps functions of the middleware, which the same thread calls
+ * next, and records the time there (ros2_dds.c):
  *
  *   ros_trace_rmw_publish(message)  ──▶  dds_write(writer, message)        CycloneDDS
  *                                        WriterHistory::set_fragments()    Fast DDS
  *
- * kymo_message_written is the message that the thread is about to write, if its rmw_publish was recorded; NULL: none.
+ * kymo_message_written is the message that the thread is about to write, if its rmw_publish was
+ * recorded; NULL: none.
  */
 extern __thread const void *kymo_message_written __attribute__((visibility("hidden")));
 

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executors and callback groups of rclcpp: the groups of each executor, and the members of each group. No tracepoint reports them.
- * So libkymo-ros2 wraps the functions of abi/symbols.def, which librclcpp exports and calls through the dynamic linker. The functions
- * are C++, the hooks are C: in the Itanium C++ ABI, all these functions have words in registers as arguments. A smart pointer is:
+ * Executors and callback groups of rclcpp: the groups of each executor, and the members of each
+ * group. No tracepoint reports them. So libkymo-ros2 wraps the functions of abi/symbols.def, which
+ * librclcpp exports and calls through the dynamic linker. The functions are C++, the hooks are C:
+ * in the Itanium C++ ABI, all these functions have words in registers as arguments. A smart pointer
+ * is:
  *
  *   std::shared_ptr by value      a pointer to  ┌────────┬─────────┐      ┌────────┬───────┬──────┐
  *   std::shared_ptr returned      in memory of  │ object │ control ┼─────▶│ vtable │ users │ weak │
  *                                 the caller    └────────┴─────────┘      └────────┴───────┴──────┘
  *                                                                           8 bytes  int     int
  *
- * A collector holds the callback groups of an executor. No function names both, but one calls the other on the same thread. So a hook
- * of the outer function remembers the executor, and a hook of the inner function knows the collector:
+ * A collector holds the callback groups of an executor. No function names both, but one calls the
+ * other on the same thread. So a hook of the outer function remembers the executor, and a hook of
+ * the inner function knows the collector:
  *
  *   Executor()  ──▶ ExecutorEntitiesCollector()                                     Jazzy and later
  *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
  *                                                                                   up to Iron
  *
- * An EventsExecutor makes a collector of its own, after its base class is complete: from Jazzy on, that of the base class stays empty.
+ * An EventsExecutor makes a collector of its own, after its base class is complete: from Jazzy on,
+ * that of the base class stays empty.
  *
- * An EventsCBGExecutor has no collector. When its nodes or their groups have changed, it asks each of its groups for its members:
+ * An EventsCBGExecutor has no collector. When its nodes or their groups have changed, it asks each
+ * of its groups for its members:
  *
  *   EventsCBGExecutor::sync_callback_groups()  ──▶ CallbackGroup::collect_all_ptrs()
  */
@@ -30,18 +35,19 @@ struct shared {
 	uint8_t *control;
 };
 
-/* The callee returns a shared_ptr in memory whose address the caller passes. C returns a struct of this size in the same way. */
+/* The callee returns a shared_ptr in memory whose address the caller passes. C returns a struct of
+ * this size in the same way. */
 struct returned {
 	struct shared shared;
 	void *fill[2];
 };
 
 static __thread struct {
-	uintptr_t begun;		/* an executor under construction whose collector is not known yet */
+	uintptr_t begun;		/* an executor under construction; no collector yet */
 	uintptr_t events;		/* an EventsExecutor under construction */
 	uintptr_t executor, collector;	/* the last known pair */
 	uintptr_t syncs;		/* an EventsCBGExecutor that looks at its groups */
-	uintptr_t adds;			/* a static executor that is adding groups to its collector */
+	uintptr_t adds;			/* a static executor that adds groups to its collector */
 } here;
 
 static const char single_threaded[] = "single_threaded_executor";
@@ -74,8 +80,9 @@ void kymo_executor_made(struct kymo_call *call)
 
 void kymo_collector_begins(struct kymo_call *call)
 {
+	/* No executor is under construction, or its collector is known already. */
 	if (!here.begun)
-		return;			/* no executor is under construction, or its collector is known already */
+		return;
 	kymo_emit_executor_entity_collector_to_executor(pointer(here.begun), pointer(call->self));
 	here.executor = here.begun;
 	here.collector = call->self;
@@ -110,7 +117,8 @@ void kymo_cbg_made(struct kymo_call *call)
 
 void kymo_static_made(struct kymo_call *call)
 {
-	if (here.executor == call->self)	/* otherwise kymo_group_to_static() emits the event, with the first group */
+	/* Otherwise kymo_group_to_static() emits the event, with the first group. */
+	if (here.executor == call->self)
 		kymo_emit_construct_static_executor(pointer(call->self), pointer(here.collector),
 						    static_single_threaded);
 }
@@ -150,7 +158,8 @@ void kymo_group_to_collector(struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
-	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group, type_of(group, call));
+	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group,
+							      type_of(group, call));
 }
 
 void kymo_cbg_syncs(struct kymo_call *call)
@@ -193,7 +202,8 @@ void kymo_group_to_static(struct kymo_call *call)
 		here.executor = here.adds;
 		here.collector = call->self;
 	}
-	kymo_emit_add_callback_group_static_executor(pointer(call->self), group, type_of(group, call));
+	kymo_emit_add_callback_group_static_executor(pointer(call->self), group,
+						     type_of(group, call));
 }
 
 void kymo_group_ends(struct kymo_call *call)
@@ -220,7 +230,8 @@ const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_poi
 		return NULL;
 	handle = get(object).shared;
 	if (handle.control)
-		(void)__atomic_fetch_sub((int *)(handle.control + sizeof(void *)), 1, __ATOMIC_ACQ_REL);
+		(void)__atomic_fetch_sub((int *)(handle.control + sizeof(void *)), 1,
+					 __ATOMIC_ACQ_REL);
 	return handle.object;
 }
 

@@ -152,7 +152,7 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 			cleaner->blocked = *at + 1;
 			break;
 		} else if (!is_whole(record, *at)) {
-			/* check again: the writer may have completed the record before is_claimed() */
+			/* check again: the record may have been completed before is_claimed() */
 			*at = behind_hole(cleaner, *at);
 		}
 	}

@@ -2,9 +2,9 @@
 /*
  * The region's file: created once, grown by whole segments, never shrunk.
  *
- * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before it is written. So a full tmpfs is an error here,
- * not a SIGBUS in the traced program, and no later event causes a page fault. No descriptor stays open: to grow the file, the process
- * opens it by its path.
+ * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before it is written. So
+ * a full tmpfs is an error here, not a SIGBUS in the traced program, and no later event causes a
+ * page fault. No descriptor stays open: to grow the file, the process opens it by its path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,8 @@ static int populate(uint8_t *at, size_t bytes)
 		return 0;
 	if (errno != EINVAL)
 		return -errno;
-	for (size_t i = 0; i < bytes; i += KYMO_PAGE)	/* Linux < 5.14: write to each page; the pages are allocated already */
+	/* Linux < 5.14: write to each page; the pages are allocated already. */
+	for (size_t i = 0; i < bytes; i += KYMO_PAGE)
 		((volatile uint8_t *)at)[i] = 0;
 	return 0;
 }
@@ -193,7 +194,7 @@ static int fill_new(struct kymo_process *process, int fd)
 	return 0;
 }
 
-/* A region with this process's pid and start time belongs to the program that this process ran before exec(). */
+/* A region with this pid and start time belongs to the program that ran here before exec(). */
 static void mark_replaced(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -214,7 +215,8 @@ static void choose_path(struct kymo_process *process)
 	const unsigned long long start = kymo_own_start_time(), space = kymo_own_pid_ns();
 	const size_t size = sizeof process->path;
 
-	/* Processes of two containers may have the same pid and start time (1/100 s), so the name contains the pid namespace. */
+	/* Processes of two containers may have the same pid and start time (1/100 s), so the name
+	 * contains the pid namespace. */
 	(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.region", (int)size - 80, process->directory,
 		       getpid(), start, space);
 	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
@@ -239,7 +241,8 @@ static void lock_alive(int fd)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* Whether the lock still exists after close(): emulators and other kernels may release it with the descriptor. */
+/* Whether the lock still exists after close(): emulators and other kernels may release it with the
+ * descriptor. */
 static bool holds_lock(const char *path)
 {
 	struct flock lock = alive_byte();
@@ -264,7 +267,8 @@ int kymo_region_create(struct kymo_process *process)
 	kymo_domain_sweep(process, !kymo_domain_recording(process));
 	choose_path(process);
 	(void)snprintf(temporary, sizeof process->scratch.new_path, "%s.new", process->path);
-	(void)unlink(temporary);	/* left by this process, if exec() replaced it while it created its region */
+	/* Left by this process, if exec() replaced it while it created its region. */
+	(void)unlink(temporary);
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -278,7 +282,8 @@ int kymo_region_create(struct kymo_process *process)
 		process->region->flags |= KYMO_REGION_LOCKED;
 	process->dev = st.st_dev;
 	process->ino = st.st_ino;
-	kymo_domain_join(process);	/* before the rename, so that every visible region has its state */
+	/* Before the rename, so that every visible region has its state. */
+	kymo_domain_join(process);
 	if (rename(temporary, process->path)) {
 		error = -errno;
 		goto failed;
@@ -374,15 +379,18 @@ int kymo_region_add_counts(struct kymo_process *process, unsigned index)
 	return 0;
 }
 
-/* Double the log's memory, but by at most 1 MiB at a time. The first time, add enough for KYMO_LOG_SPARE free chunks. */
+/* Double the log's memory, but by at most 1 MiB at a time. The first time, add enough for
+ * KYMO_LOG_SPARE free chunks. */
 static int add_log_memory(struct kymo_process *process)
 {
 	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE, have = process->log_memory;
 	const uint32_t most = (uint32_t)(kymo_settings.log_size / KYMO_LOG_CHUNK) + KYMO_LOG_SPARE;
-	uint32_t count = have < KYMO_LOG_SPARE + 1 ? KYMO_LOG_SPARE + 1 : have < 16 ? have : 16, page;
+	uint32_t count = have < 16 ? have : 16, page;
 	uint8_t *at;
 	int error;
 
+	if (have < KYMO_LOG_SPARE + 1)
+		count = KYMO_LOG_SPARE + 1;
 	if (count > most - have)
 		count = most - have;
 	if (!count)
@@ -411,5 +419,6 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 
 void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number)
 {
-	process->log_free[process->log_free_count++] = process->log_chunk[number % KYMO_LOG_CHUNKS_MAX];
+	process->log_free[process->log_free_count++] =
+		process->log_chunk[number % KYMO_LOG_CHUNKS_MAX];
 }
