@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See otlp.h: the frame around the three requests. Field numbers are those of opentelemetry-proto. */
+/* See otlp.h: the frame around the three requests, with field numbers of opentelemetry-proto. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

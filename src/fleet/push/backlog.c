@@ -31,7 +31,8 @@
 static const int64_t levels_ns[] = { 10 * MINUTE_NS, 60 * MINUTE_NS, 360 * MINUTE_NS,
 				     1440 * MINUTE_NS };
 
-char *backlog_path(const struct backlog *spool, const struct backlog_item *item, char path[PATH_MAX])
+char *backlog_path(const struct backlog *spool, const struct backlog_item *item,
+		   char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%020" PRId64 "-%" PRId64 "-%u-%u.kymo", spool->directory,
 		 item->begin_ns, item->length_ns, item->windows, item->phase);
@@ -263,7 +264,7 @@ static void make_room(struct backlog *spool)
 
 /* ---- begins that were given; the lock is held ---- */
 
-/* Two parts of a window, or the same time once more after the clock was set back, are two windows. */
+/* Parts of one window, or of one time after the clock was set back, are two windows. */
 static int64_t begin_of(struct backlog *spool, int64_t begin_ns)
 {
 	if (begin_ns > spool->last_ns) {
@@ -278,8 +279,9 @@ static int64_t begin_of(struct backlog *spool, int64_t begin_ns)
 
 /* ---- for the two threads ---- */
 
-int backlog_put(struct backlog *spool, const struct window_source *of, const struct summary *summary,
-	      int64_t begin_ns, int64_t length_ns, struct kymo_err *err)
+int backlog_put(struct backlog *spool, const struct window_source *of,
+		const struct summary *summary, int64_t begin_ns, int64_t length_ns,
+		struct kymo_err *err)
 {
 	struct backlog_item item = { .length_ns = length_ns, .windows = 1 };
 	int status;
@@ -347,7 +349,8 @@ static void end(struct backlog *spool, const struct backlog_item *item, uint64_t
 	pthread_mutex_unlock(&spool->lock);
 }
 
-int backlog_load(struct backlog *spool, const struct backlog_item *item, struct backlog_window *window)
+int backlog_load(struct backlog *spool, const struct backlog_item *item,
+		 struct backlog_window *window)
 {
 	if (!backlog_read(spool, item, window))
 		return 0;

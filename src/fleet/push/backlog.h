@@ -52,13 +52,15 @@ struct backlog_window {
 };
 
 /** backlog_open() - @limit: bytes; 0: none. Return: 0, or -1 with @err. */
-int backlog_open(struct backlog **spool, const char *directory, uint64_t limit, struct kymo_err *err);
+int backlog_open(struct backlog **spool, const char *directory, uint64_t limit,
+		 struct kymo_err *err);
 void backlog_close(struct backlog *spool);
 
-/** backlog_put() - keep a window. What cannot be written is counted as dropped. Return: 0, or -1 with
- * @err. */
-int backlog_put(struct backlog *spool, const struct window_source *of, const struct summary *summary,
-	      int64_t begin_ns, int64_t length_ns, struct kymo_err *err);
+/** backlog_put() - keep a window. What cannot be written is counted as dropped. Return: 0, or -1
+ * with @err. */
+int backlog_put(struct backlog *spool, const struct window_source *of,
+		const struct summary *summary, int64_t begin_ns, int64_t length_ns,
+		struct kymo_err *err);
 
 /** backlog_after() - the oldest that begins after @begin_ns. Return: false: there is none. */
 bool backlog_after(struct backlog *spool, int64_t begin_ns, struct backlog_item *item);
@@ -66,13 +68,14 @@ bool backlog_after(struct backlog *spool, int64_t begin_ns, struct backlog_item 
 /** backlog_first() - the oldest. Return: false: there is none. */
 bool backlog_first(struct backlog *spool, struct backlog_item *item);
 
-/** backlog_phase() - @phase, from 1, is written down: from now on @item stays as it is. Return: 0; -1:
- * it is gone. */
+/** backlog_phase() - @phase, from 1, is written down: from now on @item stays as it is. Return: 0;
+ * -1: it is gone. */
 int backlog_phase(struct backlog *spool, struct backlog_item *item, unsigned phase);
 
-/** backlog_load() - read @item; backlog_unload() frees it. Return: 0; -1: it is damaged, and was removed
- * and counted. */
-int backlog_load(struct backlog *spool, const struct backlog_item *item, struct backlog_window *window);
+/** backlog_load() - read @item; backlog_unload() frees it. Return: 0; -1: it is damaged, and was
+ * removed and counted. */
+int backlog_load(struct backlog *spool, const struct backlog_item *item,
+		 struct backlog_window *window);
 void backlog_unload(struct backlog_window *window);
 
 /** backlog_done() - remove @item, which was sent, or @refused. */

@@ -19,22 +19,23 @@ struct backlog {
 	struct backlog_item *item;
 	unsigned items, size;
 	struct backlog_counts counts;
-	/* What is being done, for the next process if this one is killed: files that go, because they
-	 * were merged or their end was counted, and the file that both become. */
+	/* What is being done, for the next process if this one is killed: files that go, because
+	 * they were merged or their end was counted, and the file that both become. */
 	struct backlog_item going[2], coming;
 	unsigned goings; /* two: there is one that comes */
 	int64_t last_ns;  /* the latest begin that was given */
 	uint64_t repeats; /* begins that were not later than it */
 };
 
-char *backlog_path(const struct backlog *spool, const struct backlog_item *item, char path[PATH_MAX]);
+char *backlog_path(const struct backlog *spool, const struct backlog_item *item,
+		   char path[PATH_MAX]);
 
 /* One process at a time. Return: 0, or -1 with @err. */
 int backlog_lock(struct backlog *spool, struct kymo_err *err);
 
 #define BACKLOG_ASIDE ".new" /* behind the name of a file that is not one of the list yet */
 
-/* Sets @item->bytes. @aside: until backlog_show(). Return: 0, or -1 with @err, which may be NULL. */
+/* Sets @item->bytes. @aside: until backlog_show(). Return: 0, or -1 with @err (or NULL). */
 int backlog_write(struct backlog *spool, struct backlog_item *item, const struct window_source *of,
 		  const struct summary *summary, bool aside, struct kymo_err *err);
 /* Return: 0; -1: there is none. */

@@ -37,8 +37,8 @@ struct push_options {
 };
 
 /**
- * push_begin() - open the spools and begin to send; beside the configuration also OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _PROTOCOL and
- * OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE count
+ * push_begin() - open the spools and begin to send; beside the configuration also
+ * OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _PROTOCOL and _METRICS_TEMPORALITY_PREFERENCE count
  *
  * Return: 0, with *@push NULL if nothing is to be pushed; -1 with @err.
  */

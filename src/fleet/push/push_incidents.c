@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of incidents for ClickHouse. The directory of incidents is its own spool: an incident that was
- * sent has a mark, an empty file of its name in the directory incidents of the spool.
+ * Rows of incidents for ClickHouse. The directory of incidents is its own spool: an incident that
+ * was sent has a mark, an empty file of its name in the directory incidents of the spool.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -64,8 +64,9 @@ static struct json_object *row_of(const struct config *config, const struct inci
 	for (unsigned i = 0; i < COUNT_OF(texts); i++)
 		add_text(row, texts[i], json_get_text(incident->json, texts[i]));
 	for (unsigned i = 0; i < COUNT_OF(numbers); i++)
-		json_object_object_add(row, numbers[i],
-				       json_object_new_uint64(json_get_u64(incident->json, numbers[i])));
+		json_object_object_add(
+			row, numbers[i],
+			json_object_new_uint64(json_get_u64(incident->json, numbers[i])));
 	json_object_object_add(row, "bytes", json_object_new_uint64(incident->bytes));
 	return row;
 }
@@ -127,8 +128,8 @@ static bool send_some(struct push_target *target, const struct incidents *incide
 		const struct incident *incident = &incidents->item[*at];
 		struct json_object *row;
 
-		/* Also while its --on-incident command runs, or a slow upload: they change no column
-		 * but bytes. */
+		/* Also while its --on-incident command runs, or a slow upload: they change no
+		 * column but bytes. */
 		if (!incident_is_ready(incident) || is_marked(target, incident->name))
 			continue;
 		row = row_of(target->config, incident);

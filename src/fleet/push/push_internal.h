@@ -57,11 +57,12 @@ void push_target_free(struct push_target *target);
 enum push_result push_send(struct push_target *target, struct backlog_item *item, unsigned *count,
 			   char *why, size_t size);
 
-/* Send the rows of incidents that ClickHouse does not have. Return: false, with @why: later again. */
+/* Send the rows of incidents that ClickHouse lacks. Return: false, with @why: later again. */
 bool push_incidents(struct push_target *target, char *why, size_t size);
 
 /* POST a body. @key: of idempotency. @why: set to a sentence unless it was sent. */
 enum push_result push_post(struct push_target *target, const char *url, const char *type,
-			   const char *key, const void *data, size_t length, char *why, size_t size);
+			   const char *key, const void *data, size_t length, char *why,
+			   size_t size);
 
 #endif

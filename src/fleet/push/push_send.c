@@ -9,7 +9,8 @@
 #include "fleet/otlp/otlp.h"
 #include "fleet/push/push_internal.h"
 
-#define ROWS_BYTES (2l << 20) /* of a request to ClickHouse, before it is compressed; the last window comes on top */
+/* Bytes of a request to ClickHouse, before it is compressed; the last window comes on top. */
+#define ROWS_BYTES (2l << 20)
 
 /* "Idempotency-Key: ROBOT/BOOT/BEGIN", of several windows "BEGIN-BEGIN": of the first and the last. */
 static void key_of(char *key, size_t size, const struct window_source *of, int64_t first_ns,
@@ -150,8 +151,9 @@ static enum push_result send_rows(struct push_target *target, struct backlog_ite
 
 static enum push_result send_signal(struct push_target *target, enum otlp_signal signal,
 				    const struct backlog_item *item,
-				    const struct backlog_window *window, const struct summary *summary,
-				    int64_t begin_ns, char *why, size_t size)
+				    const struct backlog_window *window,
+				    const struct summary *summary, int64_t begin_ns, char *why,
+				    size_t size)
 {
 	const struct otlp_of of = { window->of, target->config, target->version,
 				    target->cumulative };
@@ -188,7 +190,8 @@ static enum push_result send_total(struct push_target *target, const struct back
 
 	if (total && !(target->total && summary_merge(total, target->total)) &&
 	    !summary_merge(total, window->summary))
-		result = send_signal(target, OTLP_METRICS, item, window, total, begin_ns, why, size);
+		result = send_signal(target, OTLP_METRICS, item, window, total, begin_ns, why,
+				     size);
 	if (result != PUSH_SENT) {
 		summary_free(total);
 		return result;

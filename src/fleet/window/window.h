@@ -81,7 +81,8 @@ int window_rows(const struct summary *summary, const struct window_source *of, i
 		int (*take)(void *context, const struct window_row *row, struct kymo_err *err),
 		void *context, struct kymo_err *err);
 
-/** window_rowbinary_put() - a row for ClickHouse, as window_rows() has it; @out is a FILE. Return: 0, or -1 with @err. */
+/** window_rowbinary_put() - a row for ClickHouse, as window_rows() has it; @out is a FILE.
+ * Return: 0, or -1 with @err. */
 int window_rowbinary_put(void *out, const struct window_row *row, struct kymo_err *err);
 
 /* ---- a window as one row of arrays for ClickHouse (window_rowbinary.c, window_packed.def) ---- */
