@@ -238,7 +238,9 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 
 int serve_run(const struct serve_options *options, struct kymo_err *err)
 {
-	struct serve serve = { .options = options, .err = err, .incidents = { .directory = options->incidents } };
+	struct serve serve = { .options = options,
+			       .err = err,
+			       .incidents = { .directory = options->incidents } };
 	const struct serve_source_options source = { .trace = options->trace,
 						     .version = options->version,
 						     .counts = options->count,

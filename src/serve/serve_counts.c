@@ -26,14 +26,16 @@ struct serve_counts {
 
 /* ---- names ---- */
 
-static const struct model_publisher *publisher_of(struct serve_counts *counts, const struct tally_of *of)
+static const struct model_publisher *publisher_of(struct serve_counts *counts,
+						  const struct tally_of *of)
 {
-	for (; counts->publishers < model_count(counts->model, MODEL_PUBLISHER); counts->publishers++) {
+	for (; counts->publishers < model_count(counts->model, MODEL_PUBLISHER);
+	     counts->publishers++) {
 		const struct model_publisher *publisher =
 			model_publisher(counts->model, counts->publishers);
 
-		if (map_put(&counts->publisher_at, publisher->handle, (uint32_t)publisher->process->pid,
-			    (void *)publisher))
+		if (map_put(&counts->publisher_at, publisher->handle,
+			    (uint32_t)publisher->process->pid, (void *)publisher))
 			counts->summary->failed = true;
 	}
 	return map_get(&counts->publisher_at, of->address, (uint32_t)of->pid);
@@ -65,7 +67,8 @@ static void count_runs(struct serve_counts *counts, const struct tally_of *of, u
 	count_in(summary, SUMMARY_PROCESS, of->process, "", SUMMARY_RUNS, runs);
 }
 
-static void count_messages(struct serve_counts *counts, const struct tally_of *of, uint64_t messages)
+static void count_messages(struct serve_counts *counts, const struct tally_of *of,
+			   uint64_t messages)
 {
 	const struct model_publisher *publisher = counts->model ? publisher_of(counts, of) : NULL;
 	const struct model_topic *topic = publisher ? publisher->topic : NULL;
@@ -80,7 +83,8 @@ static void count_messages(struct serve_counts *counts, const struct tally_of *o
 
 static void on_counted(void *context, const struct tally_of *of)
 {
-	const uint64_t rcl = of->more[KYMO_COUNT_PUBLISH], intra = of->more[KYMO_COUNT_PUBLISH_INTRA],
+	const uint64_t rcl = of->more[KYMO_COUNT_PUBLISH],
+		       intra = of->more[KYMO_COUNT_PUBLISH_INTRA],
 		       runs = of->more[KYMO_COUNT_CALLBACK], spans = of->more[KYMO_COUNT_NOT];
 	struct serve_counts *counts = context;
 	char name[600];

@@ -15,7 +15,8 @@ void serve_incidents_count(struct serve_incidents *incidents)
 	incidents->kept = read.count;
 	incidents->bytes = read.bytes;
 	for (unsigned i = 0; i < read.count; i++)
-		if (strcmp(read.item[i].name, incidents->last) == 0 || strncmp(read.item[i].name, incidents->last, 15) < 0)
+		if (strcmp(read.item[i].name, incidents->last) == 0 ||
+		    strncmp(read.item[i].name, incidents->last, 15) < 0)
 			first = i + 1;
 	incidents->total += read.count - first;
 	if (read.count > first)

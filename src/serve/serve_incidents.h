@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The incidents that a flight recorder on this machine kept, for kymo serve: as JSON, and how many. Not for others. */
+/* The incidents that a flight recorder on this machine kept, for kymo serve: as JSON, and how many.
+ * Not for others. */
 #ifndef KYMO_SERVE_INCIDENTS_H
 #define KYMO_SERVE_INCIDENTS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All windows so far as metrics for Prometheus: counters and histograms that only grow, as
- * docs/answers/fleet.md lists them. No process numbers and no addresses: a series is known by names.
+ * docs/answers/fleet.md lists them. No process numbers and no addresses: a series is known by
+ * names.
  *
  * The number of series is limited. An entity that comes when there is no room for its series is
  * left out for good, and counted.
