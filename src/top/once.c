@@ -244,7 +244,7 @@ static const struct table_column finding_columns[] = {
 	{ "ns", NULL },           { "at_ns", NULL }, { "culprit", NULL },
 };
 
-/* Return: did it say that nothing stands out? What is missing in a trace is no news of the robot. */
+/* Return: whether nothing stands out. That a trace is incomplete says nothing about the robot. */
 static bool put_nothing(const struct once *once, struct table *table,
 			const struct summary_finding *of, unsigned count)
 {

@@ -128,7 +128,7 @@ static void put_when(const struct screen *screen, const struct summary_finding *
 			       (double)(totals.end_ns - finding->at_ns) / 1e9);
 }
 
-/* A sentence takes up to FINDING_LINES; when it happened stands in its first line. Return: lines. */
+/* A sentence has up to FINDING_LINES lines; the first contains the time. Return: lines. */
 static int draw_finding(const struct screen *screen, const struct summary_finding *finding, int y,
 			int most)
 {

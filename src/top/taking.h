@@ -25,7 +25,8 @@ struct taking_options {
 	int pid; /* only this process, which must run; 0: all of the runtime directory */
 	const char *version; /* of kymo */
 	bool counts; /* programs only count, if nobody records; the trace has names only */
-	uint64_t chunk_bytes, most_bytes; /* of the trace, the oldest of which go; 0: 32 and 64 MiB */
+	/* Of the trace, whose oldest chunks are removed; 0: 32 and 64 MiB. */
+	uint64_t chunk_bytes, most_bytes;
 };
 
 /**

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the small trace of taking.h is: a directory of its own in shared memory, else in /tmp. It is
- * locked as long as the process that made it or its child lives; directories that nobody has locked
- * any more are removed when the next one is made.
+ * Where the small trace of taking.h is: a directory of its own in shared memory, else in /tmp. It
+ * is locked as long as the process that made it or its child lives; directories that nobody has
+ * locked any more are removed when the next one is made.
  */
 #ifndef KYMO_TOP_TAKING_PLACE_H
 #define KYMO_TOP_TAKING_PLACE_H
@@ -29,7 +29,7 @@ struct taking_place {
  */
 int taking_place_make(struct taking_place *place, uint64_t *room, struct kymo_err *err);
 
-/** taking_place_remove() - remove the directory, if there is one; the lock stays. Context: blocks. */
+/** taking_place_remove() - remove the directory, if any; the lock stays. Context: blocks. */
 void taking_place_remove(const struct taking_place *place);
 
 /** taking_place_full() - as taking_no_room(). */

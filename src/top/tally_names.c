@@ -17,7 +17,7 @@ struct tally_names {
 	char name[KYMO_DECLARED_TEXT_MAX + sizeof(BEGIN)]; /* the one found last */
 };
 
-/* The log is untrusted, and may be cleaned meanwhile: what was overwritten is read the next time. */
+/* The log is untrusted and may be cleaned meanwhile; overwritten names are read the next time. */
 static int take(struct tally_names *names, const struct region *region, uint64_t position,
 		const struct log_place *place)
 {

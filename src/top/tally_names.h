@@ -13,7 +13,7 @@
 
 struct tally_names;
 
-/** tally_names_read() - of @region, as they are now. Return: NULL: no memory. Context: allocates. */
+/** tally_names_read() - those of @region now. Return: NULL: no memory. Context: allocates. */
 struct tally_names *tally_names_read(const struct region *region);
 
 /** tally_names_free() - NULL is fine. */
