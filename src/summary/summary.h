@@ -120,7 +120,7 @@ struct summary_part {
 	const char *who, *by; /* "": not known */
 	int64_t ns, usual_ns;
 	int64_t at_ns;     /* from the begin of the instance */
-	int64_t source_ns; /* PUBLISHING, ON_ITS_WAY: source timestamp of the message; 0: not known */
+	int64_t source_ns; /* PUBLISHING, ON_ITS_WAY: source timestamp of the message; 0: unknown */
 };
 #define SUMMARY_PARTS_MAX 6u
 
@@ -244,7 +244,7 @@ const char *summary_text(struct summary *summary, const char *text);
 struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
 				      const char *name, const char *of);
 
-/** summary_find() - the entity of @kind with @name in @of, without creating it; NULL: there is none.
+/** summary_find() - the entity of @kind with @name in @of, or NULL; none is created.
  */
 struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,
 				    const char *name, const char *of);

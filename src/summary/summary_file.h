@@ -31,16 +31,17 @@ int summary_write(const struct summary *summary, const char *path, struct kymo_e
 int summary_read(struct summary **summary, const char *path, struct kymo_err *err);
 
 /**
- * summary_put_exact() - @summary as JSON that summary_get_exact() reads back without any difference:
- * with the fine buckets of its histograms, their deviation, and all of the worst instances
+ * summary_put_exact() - @summary as JSON that summary_get_exact() reads back without any
+ * difference: with the fine buckets of its histograms, their deviation, and all of the worst
+ * instances
  *
  * For what is kept between two commands of the same kymo, not for files that users keep.
  * Return: text to be freed, with its @size; NULL without memory.
  */
 char *summary_put_exact(const struct summary *summary, size_t *size);
 
-/** summary_get_exact() - back from summary_put_exact(). The text is not trusted. Return: NULL: it is
- * not one, or no memory. */
+/** summary_get_exact() - back from summary_put_exact(). The text is not trusted. Return: NULL: it
+ * is not one, or no memory. */
 struct summary *summary_get_exact(const char *text);
 
 /** summary_is_file() - is @path a file that begins as a summary does? Context: blocks. */

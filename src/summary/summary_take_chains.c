@@ -147,7 +147,7 @@ static void parts_of(struct chain *chain, const struct chains_arrival *arrival,
 	}
 }
 
-/* The message by which every host knows this arrival: the first one, even if another host sent it. */
+/* The message by which every host knows this arrival: the first, even if another host sent it. */
 static void name_message(struct chain *chain, const struct chains_arrival *arrival,
 			 struct summary_instance *instance)
 {

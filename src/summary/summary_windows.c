@@ -178,7 +178,7 @@ int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err)
 
 /* ---- kinds of events ---- */
 
-/* Each chunk and each process declares its classes again: those of the same content are one kind. */
+/* Each chunk and each process declares its classes again: classes of one content are one kind. */
 static uint64_t kind_of(const struct kymo_ctf_event_class *class)
 {
 	uint64_t hash = text_hash(text_hash(TEXT_HASH, class->name), class->uri ? class->uri : "");

@@ -57,10 +57,12 @@ int summary_windows_read(struct summary_windows *windows,
 			 void (*progress)(void *context, uint64_t events, uint64_t clock_ns),
 			 void *context, struct kymo_err *err);
 
-/** summary_windows_until() - no event before @ns will come: take the windows that are complete. Return: 0, or -1 with @err. */
+/** summary_windows_until() - take the windows that are complete, because no event before @ns will
+ * come. Return: 0, or -1 with @err. */
 int summary_windows_until(struct summary_windows *windows, int64_t ns, struct kymo_err *err);
 
-/** summary_windows_cut() - take what there is, although more will come: of the same windows, too. Return: 0, or -1 with @err. */
+/** summary_windows_cut() - take what exists, although more events of the same windows may come.
+ * Return: 0, or -1 with @err. */
 int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err);
 
 /** summary_windows_skip() - @skip: events are read for their names only and belong to no window. */
@@ -71,7 +73,7 @@ void summary_windows_skip(struct summary_windows *windows, bool skip);
  * struct summary_windows. */
 bool summary_windows_has_new_kinds(struct summary_windows *windows);
 
-/** summary_windows_finish() - the trace has ended: take what is left. Return: 0, or -1 with @err. */
+/** summary_windows_finish() - the trace has ended: take the rest. Return: 0, or -1 with @err. */
 int summary_windows_finish(struct summary_windows *windows, struct kymo_err *err);
 
 void summary_windows_free(struct summary_windows *windows);
