@@ -83,22 +83,25 @@ int config_read(struct config **config, const char *path, struct kymo_err *err);
 void config_free(struct config *config);
 
 /**
- * config_check() - as config_read(), but it goes on after an error of the content, and calls @wrong with each, in the order of the file
+ * config_check() - as config_read(), but it calls @wrong with each error of the content, in the
+ * order of the file, and goes on
  *
  * Return: 0, or -1 with @err, whose text is "" if @wrong was called with all errors.
  */
-int config_check(struct config **config, const char *path, void (*wrong)(void *context, const struct kymo_err *err),
-		 void *context, struct kymo_err *err);
+int config_check(struct config **config, const char *path,
+		 void (*wrong)(void *context, const struct kymo_err *err), void *context,
+		 struct kymo_err *err);
 
-/** config_set() - the key @key (of config.def) becomes @value, from a command line. Return: 0, or -1
- * with @err (KYMO_EXIT_USAGE). */
+/** config_set() - the key @key (of config.def) becomes @value, from a command line.
+ * Return: 0, or -1 with @err (KYMO_EXIT_USAGE). */
 int config_set(struct config *config, const char *key, const char *value, struct kymo_err *err);
 
 /** config_is_set() - does the file set @key of config.def? */
 bool config_is_set(const struct config *config, const char *key);
 
-/** config_files() - call @wrong with each file that @config names and that cannot be read. Return: how many. */
-unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context);
+/** config_files() - call @wrong with each unreadable file that @config names. Return: the count. */
+unsigned config_files(const struct config *config,
+		      void (*wrong)(void *context, const struct kymo_err *err), void *context);
 
 /** config_line() - the line of the file that sets @key of config.def; 0: none does. */
 unsigned config_line(const struct config *config, const char *key);

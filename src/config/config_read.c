@@ -22,7 +22,9 @@ struct reading {
 
 static const char *text_of(const yaml_node_t *node)
 {
-	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+	if (!node || node->type != YAML_SCALAR_NODE)
+		return NULL;
+	return (const char *)node->data.scalar.value;
 }
 
 /* ---- unknown keys ---- */
@@ -141,7 +143,8 @@ static void read_map(struct reading *r, const yaml_node_t *map, const char *sect
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
 	     pair < map->data.mapping.pairs.top && !yaml_is_over(&r->yaml); pair++) {
-		const yaml_node_t *key = yaml_at(&r->yaml, pair->key), *value = yaml_at(&r->yaml, pair->value);
+		const yaml_node_t *key = yaml_at(&r->yaml, pair->key);
+		const yaml_node_t *value = yaml_at(&r->yaml, pair->value);
 		const char *name = text_of(key) ? text_of(key) : "";
 		char full[KEY_MAX];
 
@@ -175,7 +178,8 @@ static void read_document(struct reading *r)
 
 static int read_file(struct config *config, struct yaml_errors *all, struct kymo_err *err)
 {
-	struct reading r = { .to = config, .yaml = { .path = config->path, .err = err, .all = all } };
+	struct reading r = { .to = config,
+			     .yaml = { .path = config->path, .err = err, .all = all } };
 
 	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
@@ -242,7 +246,8 @@ static int write_labels(struct config *config, struct kymo_err *err)
 	return config->labels_json && !json.failed ? 0 : err_no_memory(err);
 }
 
-static int read_whole(struct config **out, const char *path, struct yaml_errors *all, struct kymo_err *err)
+static int read_whole(struct config **out, const char *path, struct yaml_errors *all,
+		      struct kymo_err *err)
 {
 	struct config *config = calloc(1, sizeof(*config));
 
@@ -263,8 +268,9 @@ int config_read(struct config **out, const char *path, struct kymo_err *err)
 	return read_whole(out, path, NULL, err);
 }
 
-int config_check(struct config **out, const char *path, void (*wrong)(void *context, const struct kymo_err *err),
-		 void *context, struct kymo_err *err)
+int config_check(struct config **out, const char *path,
+		 void (*wrong)(void *context, const struct kymo_err *err), void *context,
+		 struct kymo_err *err)
 {
 	struct yaml_errors all = { 0 };
 	const int status = read_whole(out, path, &all, err);
