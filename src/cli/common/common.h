@@ -124,7 +124,7 @@ struct cli_times {
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */
 
 /**
- * cli_no_room() - why no program can be recorded: the runtime directory has no room for its shared memory
+ * cli_no_room() - why no program can be recorded: the runtime directory has no room for a region
  * @text: receives the sentence, without its beginning
  *
  * Return: false: there is room, or the directory cannot be used at all. Context: blocks.
@@ -145,7 +145,7 @@ int cli_fail(const char *verb, const struct kymo_err *err);
  */
 void cli_say(void *verb, const char *text);
 
-/** cli_no_operands() - for a verb that has none. Return: 0, or -1 with @err filled when @argc is not 0. */
+/** cli_no_operands() - for a verb that has none. Return: 0, or -1 with @err if @argc is not 0. */
 int cli_no_operands(int argc, char **argv, struct kymo_err *err);
 
 /** cli_one_operand() - for a verb that has one trace. Return: 0, or -1 with @err filled when there
@@ -192,7 +192,7 @@ bool cli_means_path(const char *operand);
  *
  * The operand, or without one the newest session-YYYYMMDDHHMMSS below cli_trace_dir(). This checks
  * that the path exists, not that it is a trace.
- * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE for a second operand, KYMO_EXIT_INPUT for no trace).
+ * Return: 0, or -1 with @err: KYMO_EXIT_USAGE for a second operand, KYMO_EXIT_INPUT for no trace.
  */
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err);
 

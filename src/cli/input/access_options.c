@@ -3,7 +3,8 @@
 
 #include "base/text.h"
 
-int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access, struct kymo_err *err)
+int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access,
+		struct kymo_err *err)
 {
 	*access = (struct access){ 0 };
 	if (!url->tls && (wishes->ca || wishes->pin))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo relay`: receives traces over the network, stores them, and shows them to viewers while they grow. */
+/* `kymo relay`: receives traces over the network, stores them, and shows them while they grow. */
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +96,8 @@ static void ready(void *context, const struct server_ports *ports)
 
 static int check(const struct options *options, struct kymo_err *err)
 {
-	if (options->control > UINT16_MAX || options->data > UINT16_MAX || options->live > UINT16_MAX)
+	if (options->control > UINT16_MAX || options->data > UINT16_MAX ||
+	    options->live > UINT16_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "invalid port: a port is a number up to 65535");
 	if (options->minor < WIRE_MINOR_LEAST || options->minor > WIRE_MINOR)
 		return err_set(err, KYMO_EXIT_USAGE, "--minor must be a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
@@ -104,7 +105,8 @@ static int check(const struct options *options, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE, "--expire cannot be negative");
 	if (!options->certificate != !options->key)
 		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key require each other");
-	if (host_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
+	if (host_is_loopback(options->bind) || options->insecure ||
+	    (options->certificate && options->token_file))
 		return 0;
 	return err_set(err, KYMO_EXIT_USAGE, "anybody who reaches %s could read and write traces; use TLS and a token (--tls-cert, "
 		       "--tls-key, --token-file), or listen at 127.0.0.1 and forward it with ssh -L; --insecure allows it "
@@ -132,7 +134,8 @@ static int read_datagram_port(const char *text, struct server_options *server, s
 	return 0;
 }
 
-static int read_forward(const struct options *options, struct forward_options *forward, struct access *access, struct kymo_err *err)
+static int read_forward(const struct options *options, struct forward_options *forward,
+			struct access *access, struct kymo_err *err)
 {
 	if (url_parse(options->forward_url, URL_PRODUCER, &forward->url, err) < 0)
 		return -1;
