@@ -3,7 +3,7 @@
  * What a trace says over time, as an MCAP file, for Foxglove and PlotJuggler beside a bag. Each
  * series is a channel with JSON messages:
  *
- *   /kymo/topic/TOPIC/to/NODE	a message that NODE received: latency_ms, ..., at the start of its callback
+ *   /kymo/topic/TOPIC/to/NODE	a received message: latency_ms, ..., at the start of its callback
  *   /kymo/lost/TOPIC/to/NODE	a message that NODE should have received: outcome, count
  *   /kymo/callback/NODE/SOURCE	a run: duration_ms, ..., at its start
  *   /kymo/chain/...		an arrival at the end of a chain: latency_ms, ..., at its begin

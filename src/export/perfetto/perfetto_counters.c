@@ -3,8 +3,8 @@
  * Counters below "ROS 2 topics" / topic:
  *
  *   TOPIC rate			messages published in the second that begins there
- *   TOPIC latency to NODE	from publish to the start of the subscription's callback, at that start
- *   TOPIC waiting for NODE	how many newer messages the subscription's queue held when one was taken
+ *   TOPIC latency to NODE	from publish to the start of the subscription's callback, then
+ *   TOPIC waiting for NODE	newer messages in the subscription's queue when one was received
  *   TOPIC dropped		messages that were lost, so far
  *
  * They count what is shown. Seconds are those of the file, from its first event on.

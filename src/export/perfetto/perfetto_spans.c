@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans, instants and counters of programs (include/kymo/kymo.h) become slices, instants and counters; their own tracepoints
- * become instants. A slice begins when its span begins and ends when the span ends, in the order of the trace: so slices that
- * begin at the same nanosecond nest as the spans did. A slice without an end has the argument "unfinished".
+ * Spans, instants and counters of programs (include/kymo/kymo.h) become slices, instants and
+ * counters; their own tracepoints become instants. A slice begins when its span begins and ends
+ * when the span ends, in the order of the trace: so slices that begin at the same nanosecond nest
+ * as the spans did. A slice without an end has the argument "unfinished".
  */
 #include "export/perfetto/perfetto_internal.h"
 
@@ -57,7 +58,8 @@ static struct span_depth *depth_of(struct exporter *exporter, const struct spans
 	struct perfetto_thread *thread;
 
 	if (event->track) {
-		state = BY_INDEX(exporter, BY_SPAN_TRACK, event->track->index, struct span_track_state);
+		state = BY_INDEX(exporter, BY_SPAN_TRACK, event->track->index,
+				 struct span_track_state);
 		return state ? &state->spans : NULL;
 	}
 	thread = export_thread(exporter, event->thread);
@@ -91,7 +93,8 @@ static struct pft_track *counter_track(struct exporter *exporter, const struct s
 
 	if (track)
 		return track;
-	parent = event->track ? custom_track(exporter, event->track) : export_process(exporter, process);
+	parent = event->track ? custom_track(exporter, event->track)
+			      : export_process(exporter, process);
 	look = counter_look(event->name->name, &unit);
 	track = pft_track_like(exporter->pft, parent, &look);
 	if (track && map_put(&exporter->counters, key, scope, track))
@@ -118,7 +121,8 @@ static void put_arg(struct exporter *exporter, struct pft_arg *arg, const struct
 		[SPANS_POINTER] = PFT_POINTER, [SPANS_TEXT] = PFT_TEXT,
 	};
 
-	*arg = (struct pft_arg){ .name = pft_string(exporter->pft, from->name), .kind = kind[from->kind] };
+	*arg = (struct pft_arg){ .name = pft_string(exporter->pft, from->name),
+				 .kind = kind[from->kind] };
 	if (from->kind == SPANS_TEXT)
 		arg->text = pft_string(exporter->pft, from->text);
 	else if (from->kind == SPANS_DOUBLE)
@@ -134,9 +138,11 @@ struct described {
 };
 
 /* Fills @to with what every kind of event carries. */
-static void describe(struct exporter *exporter, const struct spans_event *event, struct described *to)
+static void describe(struct exporter *exporter, const struct spans_event *event,
+		     struct described *to)
 {
-	to->event = (struct pft_event){ .arg = to->arg, .flow = &to->flow, .flows = event->flow != 0 };
+	to->event =
+		(struct pft_event){ .arg = to->arg, .flow = &to->flow, .flows = event->flow != 0 };
 	to->flow = export_mix(exporter, event->flow);
 	for (unsigned i = 0; i < event->args; i++)
 		put_arg(exporter, &to->arg[to->event.args++], &event->arg[i]);
@@ -162,7 +168,8 @@ static bool is_of(const struct exporter *exporter, const struct spans_event *eve
 {
 	const struct model_process *process = event->thread ? event->thread->process : NULL;
 
-	return !process || selection_process(exporter->options->selection, process->name, process->pid);
+	return !process ||
+	       selection_process(exporter->options->selection, process->name, process->pid);
 }
 
 static void on_begin(void *context, const struct spans_event *event)
@@ -243,7 +250,8 @@ static void on_thread_name(void *context, const struct model_thread *thread)
 						    struct perfetto_thread);
 
 	if (state)
-		pft_thread_name(state->track, thread->name);	/* NULL: the track will be created with this name */
+		/* NULL: the track will be created with this name */
+		pft_thread_name(state->track, thread->name);
 }
 
 const struct spans_listener export_span_listener = {
