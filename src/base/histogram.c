@@ -62,7 +62,7 @@ int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 	return fill(histogram, group, histogram_bucket(value, group), count);
 }
 
-/* The next bucket with values, from number *@at on, over all groups. Return: NULL: there is none. */
+/* The next bucket with values, from number *@at on, over all groups. Return: NULL: none. */
 static const uint32_t *next_of(const struct histogram *histogram, unsigned *at)
 {
 	while (*at < HISTOGRAM_GROUPS * HISTOGRAM_BUCKETS) {

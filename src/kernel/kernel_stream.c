@@ -128,7 +128,9 @@ static int open_file(struct kstream *stream, int dir_fd)
 
 int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16])
 {
-	*stream = (struct kstream){ .dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE };
+	*stream = (struct kstream){
+		.dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE
+	};
 	name_stream(stream);
 	return open_file(stream, dir_fd);
 }

@@ -99,8 +99,8 @@ char *executor_name(const char *type, int64_t *tid, unsigned threads, char *buff
 const char *executor_type(const char *type, const char *other);
 
 /**
- * view_first_callback() - the callbacks that the executor of thread @executor ran, in order of their
- * index: view_next_callback() gives the one after each. @executor represents its executor.
+ * view_first_callback() - the callbacks that the executor of thread @executor ran, in order of
+ * their index: view_next_callback() gives the one after each. @executor represents its executor.
  *
  * Return: its index; -1 after the last.
  */

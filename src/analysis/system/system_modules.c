@@ -323,10 +323,9 @@ static struct module_start find_start(struct modules *modules, uint32_t trace, i
 	if (is_data(module, address))
 		return (struct module_start){ 0 };
 	function = function_in(module, address);
-	return (struct module_start){
-		function ? function->address - module->file->functions.base + module->base : address,
-		true,
-	};
+	if (function)
+		address = function->address - module->file->functions.base + module->base;
+	return (struct module_start){ address, true };
 }
 
 static struct module_start start_of(struct modules *modules, uint32_t trace, int32_t pid,

@@ -45,14 +45,15 @@ const struct tables_table tables_table[TABLES] = {
 };
 
 /*
- * Runs of callbacks, service calls and goals get their numbers when they begin, but become rows when they
- * end.
+ * Runs of callbacks, service calls and goals get their numbers when they begin, but become rows
+ * when they end.
  */
 bool tables_numbered(unsigned table)
 {
 	return table != TABLE_callback_instances && table != TABLE_unfinished_instances &&
-	       table != TABLE_service_calls && table != TABLE_action_goals && table != TABLE_callback_cpu &&
-	       table != TABLE_callback_waits && table != TABLE_callback_costs;
+	       table != TABLE_service_calls && table != TABLE_action_goals &&
+	       table != TABLE_callback_cpu && table != TABLE_callback_waits &&
+	       table != TABLE_callback_costs;
 }
 
 static int special_column(unsigned table, const char *name)

@@ -3,8 +3,8 @@
  * The permanent switch: a file from which programs get the preload library at their start.
  *
  *   of a user      ~/.config/environment.d/50-kymo.conf, which systemd reads
- *   of a workspace install/share/kymo_preload/package.dsv, which the setup files of colcon read, and beside it the
- *                  notes of kymo: colcon knows no comments
+ *   of a workspace install/share/kymo_preload/package.dsv, which the setup files of colcon read,
+ *                  and beside it the notes of kymo: colcon knows no comments
  *
  * Context of all functions: block; not thread-safe.
  */

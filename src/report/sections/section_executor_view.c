@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections about executors and callback groups, and who held them: executor-view, blocked-by. */
+/* Sections about executors and callback groups, and what held them: executor-view, blocked-by. */
 #include "report/report_internal.h"
 #include "base/array.h"
 
@@ -24,7 +24,8 @@ struct sum {
 	const struct view_pair *worst;	/* the pair with the most time */
 };
 
-static bool is_of(const struct report *report, const struct sum *sum, const struct model_callback *callback)
+static bool is_of(const struct report *report, const struct sum *sum,
+		  const struct model_callback *callback)
 {
 	return view_executor_of_callback(report->view, callback->index) == (int)sum->executor &&
 	       (!sum->group || model_callback_group_of(callback) == sum->group);
@@ -65,7 +66,8 @@ static void add_up(const struct report *report, struct sum *sum)
 			sum->of.worst_ns = of->worst_ns;
 	}
 	for (unsigned i = 0; (pair = view_pair(report->view, i)); i++)
-		if (is_of(report, sum, pair->callback) && (!sum->worst || pair->ns > sum->worst->ns))
+		if (is_of(report, sum, pair->callback) &&
+		    (!sum->worst || pair->ns > sum->worst->ns))
 			sum->worst = pair;
 }
 
@@ -85,7 +87,8 @@ static void executor_text(const struct report *report, unsigned executor, char *
 	const char *type = "";
 	unsigned threads = 0;
 
-	for (int i = view_first_callback(report->view, executor); i >= 0; i = view_next_callback(report->view, i)) {
+	for (int i = view_first_callback(report->view, executor); i >= 0;
+	     i = view_next_callback(report->view, i)) {
 		const struct model_callback_group *group =
 			model_callback_group_of(model_callback(report->model, (unsigned)i));
 
@@ -103,7 +106,8 @@ static void cell_wait_for_work(struct report *report, const struct sum *sum)
 	int64_t ns = 0;
 	bool told = false;
 
-	for (int i = sum->group ? -1 : (int)sum->executor; i >= 0; i = view_next_thread(report->view, i)) {
+	for (int i = sum->group ? -1 : (int)sum->executor; i >= 0;
+	     i = view_next_thread(report->view, i)) {
 		const struct view_thread *thread = view_thread(report->view, (unsigned)i);
 
 		if (!thread->thread)
@@ -136,7 +140,9 @@ static void view_row(struct report *report, const struct sum *sum)
 	table_ns(t, sum->of.group_ns);
 	table_ns(t, sum->of.worst_ns);
 	table_text(t, sum->worst ? model_callback_label(sum->worst->by, text, sizeof(text)) : NULL);
-	table_text(t, sum->worst ? group_text(model_callback_group_of(sum->worst->by), text, sizeof(text)) : NULL);
+	table_text(t, sum->worst ? group_text(model_callback_group_of(sum->worst->by), text,
+					      sizeof(text))
+				 : NULL);
 	CELL_IF(t, sum->worst, table_ns(t, sum->worst->ns));
 	table_i64(t, process->pid);
 }
@@ -170,10 +176,12 @@ void report_executor_view(struct report *report)
 			continue;
 		try_row(report, (struct sum){ .executor = i }, &shown, &all);
 		for (unsigned k = 0; k < model_count(report->model, MODEL_CALLBACK_GROUP); k++) {
-			const struct model_callback_group *group = model_callback_group(report->model, k);
+			const struct model_callback_group *group =
+				model_callback_group(report->model, k);
 
 			if (group->process == model_thread(report->model, i)->process)
-				try_row(report, (struct sum){ .executor = i, .group = group }, &shown, &all);
+				try_row(report, (struct sum){ .executor = i, .group = group },
+					&shown, &all);
 		}
 	}
 	report_more(report, shown, all);
