@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs every benchmark of this folder and prints a dated summary, as docs/comparison/benchmarks.md keeps it.
+# Runs every benchmark of these folders and prints a dated summary, as docs/comparison/benchmarks.md keeps it.
 # usage: run.sh [BUILD] [WHAT...]    WHAT: names of scripts without .sh; all if none
 # Exits with 1 if one failed, could not run here (a script exits with 77 then), or does not exist.
 set -u
@@ -13,7 +13,7 @@ export KYMO_BUILD KYMO_SOURCE
 [ -x "$build/bin/kymo" ] && [ -d "$build/bench" ] ||
 	{ echo "run.sh: no benchmarks in $build: build with -DKYMO_BENCH=ON -DKYMO_TESTS=ON, or run make bench" >&2; exit 1; }
 for name; do
-	[ -x "$here/$name.sh" ] || { echo "run.sh: no benchmark is called '$name'" >&2; exit 1; }
+	[ -x "$(echo "$here"/*/"$name.sh")" ] || { echo "run.sh: no benchmark is called '$name'" >&2; exit 1; }
 done
 status=$(mktemp)
 trap 'rm -f "$status"' EXIT
@@ -25,14 +25,13 @@ echo "- clock: $(cat /sys/devices/system/clocksource/clocksource0/current_clocks
 echo "- compiler: $("${CC:-cc}" --version | head -1); kymo $("$build/bin/kymo" --version 2>/dev/null | head -1)"
 ! command -v lttng >/dev/null || echo "- peers: $(lttng --version), $(babeltrace2 --version 2>/dev/null | head -1)"
 
-for script in "$here"/*.sh; do
+for script in "$here"/*/*.sh; do
 	name=$(basename "$script" .sh)
-	[ "$name" != run ] || continue
 	case " ${*:-$name} " in
 	*" $name "*) ;;
 	*) continue ;;
 	esac
-	printf '\n### bench/%s.sh\n\n```\n' "$name"
+	printf '\n### bench/%s\n\n```\n' "${script#"$here"/}"
 	{ "$script" "$build" 2>&1 || { echo "(failed with $?)"; echo "$name" >>"$status"; }; } | sed 's/ *$//'
 	echo '```'
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many processes with many threads, for tests/system/record/fleet.py and bench/scale.sh.
+ * Many processes with many threads, for tests/system/record/fleet.py and bench/recorder/scale.sh.
  *
  *   fleet PROCESSES THREADS EVENTS_PER_S SECONDS [BURST]
  *

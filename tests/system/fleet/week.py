@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-"""A week of a small fleet, with time compressed (bench/fleet.py has the large one): connections are cut before a request arrives and
+"""A week of a small fleet, with time compressed (bench/running/fleet.py has the large one): connections are cut before a request arrives and
 before its answer does, kymo serve is killed, a clock is set back, a robot is offline and its spool is small, a disk is full. Each window
 is in the database once, or counted as merged or dropped."""
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet with time compressed, for bench/fleet.py and the suite: spools of robots with windows of a recorded trace and later times, a
+"""A fleet with time compressed, for bench/running/fleet.py and the suite: spools of robots with windows of a recorded trace and later times, a
 `kymo serve` of each, and a proxy that cuts connections. At the end each window is in the database once, or counted as merged or
 dropped."""
 import atexit

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, kernel
 """Ground truth: the robot has faults of known kind and size, and `kymo why` names each as the cause, with its share of the latency.
-bench/why_truth.py does it for many seeds. A machine with other work can delay something else for longer than a fault does: then the faults
+bench/right/why_truth.py does it for many seeds. A machine with other work can delay something else for longer than a fault does: then the faults
 that were not found have another try. A wrong answer ends the test, unless events were lost or programs had to wait for a CPU."""
 import contextlib
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A loop of 1 kHz in a process of several threads, all with tracepoints: how late it wakes up. For
- * bench/attach.py.
+ * bench/event/attach.py.
  *
  * usage: bench_attach THREADS     until SIGTERM; at each SIGUSR1 prints how late the latest wake-up
  * since the last SIGUSR1 was, in ns

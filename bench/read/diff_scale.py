@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long does kymo diff take for 100 runs of 10 million events, as summaries, with 1,000 metrics?
 
-usage: bench/diff_scale.py [--build DIR] [--runs N] [--metrics N]
+usage: bench/read/diff_scale.py [--build DIR] [--runs N] [--metrics N]
 """
 import argparse
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/system/lib"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/system/lib"))
 from lib_summary import write_summary
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault('KYMO_BUILD', os.path.join(BENCH, '..', 'build'))
 sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system', 'lib'))
 from lib_live import Live, LttngRelayd  # noqa: E402

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KYMO = os.path.join(os.environ.get("KYMO_BUILD", os.path.join(BENCH, "..", "build")), "bin", "kymo")
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 LOOPS = int(sys.argv[2]) if len(sys.argv) > 2 else 100000

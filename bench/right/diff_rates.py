@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often is kymo diff right? False alarms among comparisons of equal runs, and how often a slower callback is found.
 
-usage: bench/diff_rates.py [--build DIR] [--runs DIR] [--groups N] [--seconds N] [--slow PERCENT,...] [--comparisons N]
+usage: bench/right/diff_rates.py [--build DIR] [--runs DIR] [--groups N] [--seconds N] [--slow PERCENT,...] [--comparisons N]
 
 Records N groups of runs of the robot in turn: a base run, and one run for each PERCENT with one callback so much slower; which comes first
 changes from group to group. Runs that are in --runs already are taken from there. Each run becomes a summary. Then it draws comparisons of

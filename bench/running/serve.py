@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.realpath(os.environ.get("KYMO_BUILD", os.path.join(BENCH, "..", "build")))
 PROCESSES, RATE, SECONDS = (int(os.environ.get("BENCH_" + name, usual)) for name, usual in (
     ("PROCESSES", 10), ("RATE", 100000), ("SECONDS", 30)))

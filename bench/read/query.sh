@@ -31,7 +31,7 @@ if /usr/bin/python3 -c 'import bt2, pandas' 2>/dev/null; then
 	for question in durations latency; do
 		cpu "$dir/ours.csv" 3 "$kymo" query "$dir/trace" --format csv "${!question}" >"$dir/ours"
 		tail -n +2 "$dir/ours.csv" >"$dir/ours.rows"
-		cpu "$dir/theirs.rows" 1 "$here/peers/pandas_query.py" "$question" "$dir/trace" >"$dir/theirs"
+		cpu "$dir/theirs.rows" 1 "$here/../peers/pandas_query.py" "$question" "$dir/trace" >"$dir/theirs"
 		cmp -s "$dir/ours.rows" "$dir/theirs.rows" || { echo "the answers differ:"; diff "$dir/ours.rows" "$dir/theirs.rows" | head; exit 1; }
 		paste -d' ' "$dir/ours" "$dir/theirs" | awk -v q="$question" -v n="$events" '{
 			if ($1 < 0.01) $1 = 0.01

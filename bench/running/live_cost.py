@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault('KYMO_BUILD', os.path.join(BENCH, '..', 'build'))
 sys.path.insert(0, os.path.join(BENCH, '..', 'tests', 'system', 'lib'))
 import lib_send  # noqa: E402

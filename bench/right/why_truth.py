@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault("KYMO_BUILD", os.path.join(BENCH, "..", "build"))
 sys.path.insert(0, os.path.join(BENCH, "..", "tests", "system", "lib"))
 from lib_faults import FAULTS, judge, record  # noqa: E402
