@@ -79,8 +79,11 @@ static bool has_lttng;
 
 static enum kymo_enable wanted(int kind)
 {
-	return kind == KYMO ? KYMO_ENABLE_YES : kind == LOOKED_UP || kind == LEFT_OUT ? KYMO_ENABLE_LOOK_UP :
-	       kind == COUNTED ? KYMO_ENABLE_COUNT : KYMO_ENABLE_NO;
+	if (kind == LOOKED_UP || kind == LEFT_OUT)
+		return KYMO_ENABLE_LOOK_UP;
+	if (kind == COUNTED)
+		return KYMO_ENABLE_COUNT;
+	return kind == KYMO ? KYMO_ENABLE_YES : KYMO_ENABLE_NO;
 }
 
 static void measure(void)
@@ -156,7 +159,8 @@ static void print_tail(const char *name, void (*batch)(int))
 		uint64_t begin = own_fenced_counter();
 
 		batch(1);
-		single[i] = (float)(own_fenced_counter() - begin) * (float)floor_ring.mult / 4294967296.0f;
+		single[i] = (float)(own_fenced_counter() - begin) * (float)floor_ring.mult /
+			    4294967296.0f;
 		if (i % EVENTS == 0)
 			own_consume();
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a single event costs a real-time thread, call by call: SCHED_FIFO, memory locked, on the last
- * CPU, woken every millisecond for a burst of each kind, while a recorder (and LTTng's consumer)
- * empties the rings from the other CPUs. Run by event.sh.
+ * What a single event costs a real-time thread, call by call: SCHED_FIFO, memory locked, on the
+ * last CPU, woken every millisecond for a burst of each kind, while a recorder (and LTTng's
+ * consumer) empties the rings from the other CPUs. Run by event.sh.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -109,9 +109,11 @@ static void print_row(struct row *row)
 
 	own_sort(l, n);
 	own_sort(row->first, row->firsts);
-	printf("%-34s %6.0f %6.0f %6.0f %7.0f %8.0f  %6.1f | %6.0f %6.0f %8.0f\n", row->name, own_quantile(l, n, 0.5),
-	       own_quantile(l, n, 0.99), own_quantile(l, n, 0.999), own_quantile(l, n, 0.9999), l[n - 1],
-	       own_quantile(l, n, 0.9999) / own_quantile(l, n, 0.5), own_quantile(row->first, row->firsts, 0.5),
+	printf("%-34s %6.0f %6.0f %6.0f %7.0f %8.0f  %6.1f | %6.0f %6.0f %8.0f\n", row->name,
+	       own_quantile(l, n, 0.5), own_quantile(l, n, 0.99), own_quantile(l, n, 0.999),
+	       own_quantile(l, n, 0.9999), l[n - 1],
+	       own_quantile(l, n, 0.9999) / own_quantile(l, n, 0.5),
+	       own_quantile(row->first, row->firsts, 0.5),
 	       own_quantile(row->first, row->firsts, 0.99), row->first[row->firsts - 1]);
 }
 

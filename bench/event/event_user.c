@@ -87,7 +87,8 @@ static void print_compared(enum kind a, enum kind b, bool ratio, const char *wha
 	printf("%-34s", what);
 	for (int op = 0; op < USER_OPS; op++) {
 		for (int i = 0; i < ROUNDS; i++)
-			sorted[i] = ratio ? cost[a][op][i] / cost[b][op][i] : cost[a][op][i] - cost[b][op][i];
+			sorted[i] = ratio ? cost[a][op][i] / cost[b][op][i]
+					  : cost[a][op][i] - cost[b][op][i];
 		own_sort(sorted, ROUNDS);
 		printf("  %.2f (%.2f-%.2f)", own_quantile(sorted, ROUNDS, 0.5), own_quantile(sorted, ROUNDS, 0.1),
 		       own_quantile(sorted, ROUNDS, 0.9));

@@ -14,7 +14,9 @@
 
 static uint8_t enable[KYMO_POINTS_MAX];
 static uint8_t ring_bytes[RING_BYTES + KYMO_PAGE];
-static struct floor_ring ring = { .data = ring_bytes, .mask = RING_BYTES - 1, .mult = UINT64_C(1) << 32 };
+static struct floor_ring ring = { .data = ring_bytes,
+				  .mask = RING_BYTES - 1,
+				  .mult = UINT64_C(1) << 32 };
 
 const uint8_t *kymo__enable = enable;
 

@@ -110,7 +110,8 @@ static void leave_out(uint64_t address)
 
 void own_leave_out(const void *object)
 {
-	memset((uint8_t *)region + KYMO_LEFT_OUT_PAGE * KYMO_PAGE, 0, KYMO_LEFT_OUT_MAX * sizeof(uint64_t));
+	memset((uint8_t *)region + KYMO_LEFT_OUT_PAGE * KYMO_PAGE, 0,
+	       KYMO_LEFT_OUT_MAX * sizeof(uint64_t));
 	for (uint64_t i = 0; i < 1000; i++)
 		leave_out(0x560000000000 + 208 * i);
 	if (object)
@@ -133,13 +134,14 @@ struct floor_ring own_floor(void)
 	struct floor_ring floor = { .mask = size - 1, .ns = own_ns(), .counter = kymo_counter() };
 	const uint64_t until = floor.ns + 20000000;
 
-	floor.data = mmap(NULL, size + KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE,
-			  -1, 0);
+	floor.data = mmap(NULL, size + KYMO_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (floor.data == MAP_FAILED)
 		own_die("out of memory");
 	while (own_ns() < until)
 		;
-	floor.mult = (uint64_t)(((unsigned __int128)(own_ns() - floor.ns) << 32) / (kymo_counter() - floor.counter));
+	floor.mult = (uint64_t)(((unsigned __int128)(own_ns() - floor.ns) << 32) /
+				(kymo_counter() - floor.counter));
 	return floor;
 }
 

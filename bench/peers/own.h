@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the event benchmarks share: the program's own region as a recorder sees it, a clock, quantiles.
+ * What the event benchmarks share: the program's own region, as for a recorder; a clock; quantiles.
  *
  * Some play the recorder for themselves: they switch events on and off, and take what was written
  * after each batch, so nothing is dropped and no other process takes part.
@@ -20,9 +20,10 @@
 void own_attach(void);
 /** own_open() - the same, and play the recorder: in RECORD, with all events off. */
 void own_open(void);
-/** own_record() - switch all runtime events, those of programs too: off, on, on with a look at the object, or counted. */
+/** own_record() - switch all runtime events, those of programs too: off, on, on with a look at the
+ * object, or counted. */
 void own_record(enum kymo_enable wanted);
-/** own_leave_out() - events of @object and of 1000 others are left out; NULL: of the others only. */
+/** own_leave_out() - leave out events of @object and of 1000 others; NULL: of the others only. */
 void own_leave_out(const void *object);
 /** own_consume() - take all that the calling thread has written. */
 void own_consume(void);

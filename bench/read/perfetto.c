@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same events in kymo's Perfetto encoding and in that of cactus_rt: absolute times, and track and
- * flags in each packet, names interned. Written here from the description of its files; its queue and
- * libprotobuf are left out, so its CPU time is less than the real one's.
+ * The same events in kymo's Perfetto encoding and in that of cactus_rt: absolute times, and track
+ * and flags in each packet, names interned. Written here from the description of its files; its
+ * queue and libprotobuf are left out, so its CPU time is less than the real one's.
  *
- * A 1 kHz loop with three nested children, 8 events a cycle, each time with some 10 us of jitter. Each
- * run is a process of its own that writes to /dev/null; the least CPU time of three rounds counts.
+ * A 1 kHz loop with three nested children, 8 events a cycle, each time with some 10 us of jitter.
+ * Each run is a process of its own that writes to /dev/null; the least CPU time of three rounds
+ * counts.
  *
  *   usage: bench_perfetto EVENTS
  */
@@ -54,7 +55,8 @@ static void run_loop(struct writer *writer, uint64_t events)
 {
 	uint64_t state = 88172645463325252u;
 
-#define JITTER ((int64_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % 10000)
+#define JITTER \
+	((int64_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % 10000)
 	for (uint64_t cycle = 0; cycle < events / 8; cycle++) {
 		int64_t at = T0 + (int64_t)cycle * 1000000 + JITTER;
 
@@ -88,7 +90,8 @@ static void own(struct writer *writer, uint64_t events)
 
 	if (pft_open(&writer->pft, writer->fd, writer->level, NULL))
 		exit(EXIT_FAILURE);
-	pft_clocks(writer->pft, &(struct pft_clocks){ .monotonic_ns = T0, .realtime_ns = 1700000000000000000 });
+	pft_clocks(writer->pft,
+		   &(struct pft_clocks){ .monotonic_ns = T0, .realtime_ns = 1700000000000000000 });
 	writer->thread = pft_thread(writer->pft, pft_process(writer->pft, 0, 4242, "robot"), 4243, "rt_loop");
 	for (unsigned i = 0; i < 4; i++)
 		writer->event[i].name = pft_string(writer->pft, names[i]);
@@ -164,7 +167,8 @@ static void peer_end(struct writer *writer, int64_t ns)
 	peer_event(writer, ns, 2, 0);
 }
 
-static void peer_track(struct pb *pb, uint64_t uuid, uint64_t parent, uint32_t kind, const char *name)
+static void peer_track(struct pb *pb, uint64_t uuid, uint64_t parent, uint32_t kind,
+		       const char *name)
 {
 	pb_open(pb, 1);
 	pb_uint(pb, 10, PEER_TRACK);
@@ -224,7 +228,8 @@ static struct result run(void (*encode)(struct writer *, uint64_t), int level, u
 		exit(EXIT_FAILURE);
 	if (!child)
 		measure(encode, level, events, ends[1]);
-	if (waitpid(child, &status, 0) < 0 || status || read(ends[0], &result, sizeof(result)) != sizeof(result))
+	if (waitpid(child, &status, 0) < 0 || status ||
+	    read(ends[0], &result, sizeof(result)) != sizeof(result))
 		exit(EXIT_FAILURE);
 	close(ends[0]);
 	close(ends[1]);

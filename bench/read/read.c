@@ -40,7 +40,8 @@ int main(int argc, char **argv)
 	skip = !strcmp(argv[2], "skip");
 	bound = !strcmp(argv[2], "bound");
 	begin = cpu_seconds();
-	if (kymo_ctf_open(argv[1], &reader, &err) || kymo_ctf_bind(reader, callbacks, bound ? 2 : 0, &err)) {
+	if (kymo_ctf_open(argv[1], &reader, &err) ||
+	    kymo_ctf_bind(reader, callbacks, bound ? 2 : 0, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}

@@ -87,7 +87,8 @@ static void flush(struct stream *stream)
 {
 	const struct packet_head head = {
 		.magic = 0xc1fc1fc1, .begin = stream->begin, .end = stream->end,
-		.content_bits = 8 * (uint64_t)stream->used, .packet_bits = 8 * (uint64_t)stream->used,
+		.content_bits = 8 * (uint64_t)stream->used,
+		.packet_bits = 8 * (uint64_t)stream->used,
 	};
 
 	if (stream->used == sizeof(head))
@@ -140,7 +141,8 @@ static void put_event(struct stream *stream, uint16_t id, uint64_t ns)
 int main(int argc, char **argv)
 {
 	uint64_t events = argc == 5 ? strtoull(argv[2], NULL, 10) : 0, ns = 1000000000;
-	unsigned streams = argc == 5 ? (unsigned)atoi(argv[3]) : 0, ids = argc == 5 ? (unsigned)atoi(argv[4]) : 0;
+	unsigned streams = argc == 5 ? (unsigned)atoi(argv[3]) : 0,
+		 ids = argc == 5 ? (unsigned)atoi(argv[4]) : 0;
 	struct stream *stream;
 	char name[32];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What zstd makes of a file in frames, and what it costs: CPU time of the thread, so that a busy machine
- * does not count. usage: bench_pack FILE NAME FRAME LEVEL...
+ * What zstd makes of a file in frames, and what it costs: CPU time of the thread, so that a busy
+ * machine does not count. usage: bench_pack FILE NAME FRAME LEVEL...
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 			for (size_t at = 0; at < size; at += frame) {
 				size_t part = size - at < frame ? size - at : frame;
 				uint64_t begin = cpu_ns(), middle;
-				size_t got = ZSTD_compress2(in, packed, ZSTD_compressBound(frame), plain + at, part);
+				size_t got = ZSTD_compress2(in, packed, ZSTD_compressBound(frame),
+							    plain + at, part);
 
 				middle = cpu_ns();
 				if (ZSTD_decompressDCtx(out, again, frame, packed, got) != part)

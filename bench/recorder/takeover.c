@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a recorder takes to take an init log over: a program creates nodes (tests/churn), then sessions
- * begin and end.
+ * How long a recorder takes to take an init log over: a program creates nodes (tests/churn), then
+ * sessions begin and end.
  *
  *   LD_PRELOAD=... KYMO_DIR=... bench_takeover CHURN NODES GONE ROUNDS SCRATCH
  *
- * GONE further nodes were destroyed before. Prints a line: facts, and the shortest, median and longest time.
+ * GONE further nodes were destroyed before. Prints a line: facts, and the shortest, median and
+ * longest time.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -71,7 +72,9 @@ static double now_ms(clockid_t clock)
 
 static int ascending(const void *a, const void *b)
 {
-	return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
+	const double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
 }
 
 /* Return: facts. */

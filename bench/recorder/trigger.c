@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What triggers on topics, chains, timers and rates cost the recorder: CPU time for each event of a chain of two callbacks, and as
- * a share of a core at 100,000 events/s.
+ * What triggers on topics, chains, timers and rates cost the recorder: CPU time for each event of a
+ * chain of two callbacks, and as a share of a core at 100,000 events/s.
  *
  *   bench_trigger [EVENTS]
  */
@@ -33,7 +33,8 @@ static void head(unsigned id, uint64_t ns)
 	events++;
 }
 
-static void text_fact(struct trigger_process *process, unsigned id, const uint64_t *word, unsigned words, const char *text)
+static void text_fact(struct trigger_process *process, unsigned id, const uint64_t *word,
+		      unsigned words, const char *text)
 {
 	uint8_t fact[256];
 
@@ -50,9 +51,12 @@ static void facts(struct trigger_process *process)
 		char topic[32];
 
 		(void)snprintf(topic, sizeof topic, "/t%u", (unsigned)i);
-		text_fact(process, KYMO_POINT_rcl_publisher_init, (uint64_t[]){ 1000 + i, 1, 2000 + i }, 3, topic);
-		text_fact(process, KYMO_POINT_rcl_subscription_init, (uint64_t[]){ 3000 + i, 1, 4000 + i }, 3, topic);
-		trigger_fact(process, KYMO_POINT_rclcpp_subscription_init, (uint8_t *)(uint64_t[]){ 3000 + i, 5000 + i }, 16);
+		text_fact(process, KYMO_POINT_rcl_publisher_init,
+			  (uint64_t[]){ 1000 + i, 1, 2000 + i }, 3, topic);
+		text_fact(process, KYMO_POINT_rcl_subscription_init,
+			  (uint64_t[]){ 3000 + i, 1, 4000 + i }, 3, topic);
+		trigger_fact(process, KYMO_POINT_rclcpp_subscription_init,
+			     (uint8_t *)(uint64_t[]){ 3000 + i, 5000 + i }, 16);
 		trigger_fact(process, KYMO_POINT_rclcpp_subscription_callback_added,
 			     (uint8_t *)(uint64_t[]){ 5000 + i, 6000 + i }, 16);
 	}

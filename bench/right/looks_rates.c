@@ -5,10 +5,11 @@
  * usage: looks_rates [COMPARISONS]
  *
  * Simulated pairs: a robot with 40 metrics. The runs of a pair share a drift of the machine of 5 %,
- * all metrics of a run share 1 %, and each metric varies by its own. Limit +10 %. On equal sides any
- * metric that is called worse is a false alarm; on unequal ones, the first metric is 15 % slower.
- * Each comparison is judged in four ways: after all pairs; as kymo bench does; with --quick; and by
- * somebody who looks after each pair from the sixth on with the full error of one look.
+ * all metrics of a run share 1 %, and each metric varies by its own. Limit +10 %. On equal sides
+ * any metric that is called worse is a false alarm; on unequal ones, the first metric is 15 %
+ * slower. Each comparison is judged in four ways: after all pairs; as kymo bench does; with
+ * --quick; and by somebody who looks after each pair from the sixth on with the full error of one
+ * look.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -29,7 +29,8 @@ static struct thread *thread_of(const struct kymo_ctf_event *event)
 {
 	struct thread *t = threads;
 
-	while (t < threads + THREADS_MAX && t->vtid && (t->vtid != event->vtid || t->vpid != event->vpid))
+	while (t < threads + THREADS_MAX && t->vtid &&
+	       (t->vtid != event->vtid || t->vpid != event->vpid))
 		t++;
 	if (t == threads + THREADS_MAX)
 		return NULL;

@@ -16,7 +16,8 @@
 
 #define SIZE_MS 120
 #define SIZE_MS_MAX 10000
-/* When its visit is due, after the first one: all programs know each other by then, and what is usual is known, too. */
+/* When its visit is due, after the first one: all programs know each other by then, and what is
+ * usual is known, too. */
 #define FIRST_MS 1000
 #define APART_MS 300		/* and as long as the fault before lasts */
 #define CHANCE_MS 200
@@ -29,7 +30,7 @@
 struct fault {
 	const struct kind *kind;
 	int64_t size_ns;
-	unsigned at, visits;		/* which visit of its place it is to be, and how many there were */
+	unsigned at, visits;		/* at which visit of its place, and how many there were */
 	int64_t begin_ns, end_ns, cpu_ns;
 	int64_t touched_ns;		/* of cpu_ns, that were page faults */
 	int32_t tid;			/* who did it */
@@ -81,7 +82,8 @@ static void run_hold(struct fault *fault)
 /* So many page faults that they last this long, as this thread's CPU time has it. */
 static void run_pages(struct fault *fault)
 {
-	volatile char *bytes = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *bytes =
+		mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int64_t from_ns;
 
 	if (bytes == MAP_FAILED)
@@ -119,7 +121,8 @@ static void *hog_main(void *argument)
 	return NULL;
 }
 
-/* Of a higher real-time priority than the robot's; where that is not permitted, the victim steps down as far as it can. Return: an error number. */
+/* Of a higher real-time priority than the robot's; where that is not permitted, the victim steps
+ * down as far as it can. Return: an error number. */
 static int hog_start(pthread_t *thread, struct helper *helper, const cpu_set_t *cpu)
 {
 	struct sched_param priority = { .sched_priority = HOG_PRIORITY };
@@ -250,7 +253,8 @@ static void plan_slow(const char *text)
 	exit(2);
 }
 
-/* What else the machine does is none of the faults: it shall not get in between, where that is permitted. Threads inherit it. */
+/* What else the machine does is none of the faults: it shall not get in between, where that is
+ * permitted. Threads inherit it. */
 static void come_first(void)
 {
 	const struct sched_param priority = { .sched_priority = ROBOT_PRIORITY };
@@ -326,7 +330,7 @@ static void deliver(struct fault *fault, struct rc_publisher *publisher)
 	for (unsigned i = 0; i < fault->messages && strcmp(fault->kind->name, "link") == 0; i++) {
 		rc_publish_send(publisher, &held[i].message, held[i].stamp);
 		if (!i)
-			fault->end_ns = rc_now_ns();	/* which is the one that the fault is about */
+			fault->end_ns = rc_now_ns();	/* the fault is about this visit */
 	}
 }
 
@@ -338,7 +342,8 @@ static void keep_back(struct fault *fault, const void *message, size_t size, dds
 	to->stamp = stamp;
 }
 
-void faults_publish(const char *place, struct rc_publisher *publisher, const void *message, size_t size)
+void faults_publish(const char *place, struct rc_publisher *publisher, const void *message,
+		    size_t size)
 {
 	int64_t now = rc_now_ns();
 	dds_time_t stamp = rc_publish_begin(publisher, message);
@@ -347,7 +352,8 @@ void faults_publish(const char *place, struct rc_publisher *publisher, const voi
 	for (struct fault *fault = planned; fault < planned + count; fault++) {
 		if (fault->kind->run || strcmp(fault->kind->name, "late") == 0)
 			continue;
-		if (fault->on && (now >= fault->begin_ns + fault->size_ns || fault->messages == HELD_MAX))
+		if (fault->on &&
+		    (now >= fault->begin_ns + fault->size_ns || fault->messages == HELD_MAX))
 			deliver(fault, publisher);
 		if (is_due(fault, place)) {
 			fault->on = true;
@@ -378,8 +384,11 @@ void faults_print(void)
 
 	for (const struct fault *fault = planned; fault < planned + count; fault++)
 		if (fault->over)
-			printf("{\"fault\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%" PRId32 ",\"begin_ns\":%" PRId64
-			       ",\"end_ns\":%" PRId64 ",\"cpu_ns\":%" PRId64 ",\"touched_ns\":%" PRId64 ",\"messages\":%u}\n",
-			       fault->kind->name, fault->kind->what, getpid(), fault->tid, fault->begin_ns + wall,
-			       fault->end_ns + wall, fault->cpu_ns, fault->touched_ns, fault->messages);
+			printf("{\"fault\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%" PRId32
+			       ",\"begin_ns\":%" PRId64 ",\"end_ns\":%" PRId64
+			       ",\"cpu_ns\":%" PRId64 ",\"touched_ns\":%" PRId64
+			       ",\"messages\":%u}\n",
+			       fault->kind->name, fault->kind->what, getpid(), fault->tid,
+			       fault->begin_ns + wall, fault->end_ns + wall, fault->cpu_ns,
+			       fault->touched_ns, fault->messages);
 }

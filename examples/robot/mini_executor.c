@@ -208,7 +208,8 @@ static dds_duration_t timers_wait_ns(struct rc_executor *executor)
 	for (unsigned i = 0; i < executor->count; i++) {
 		struct rc_entity *entity = executor->entity[i];
 
-		if (entity->kind == &rc_timer && !entity->group->busy && entity->due_ns - now < wait)
+		if (entity->kind == &rc_timer && !entity->group->busy &&
+		    entity->due_ns - now < wait)
 			wait = entity->due_ns > now ? entity->due_ns - now : 0;
 	}
 	return wait;

@@ -154,7 +154,8 @@ void rc_publisher_init(struct rc_publisher *publisher, struct rc_node *node,
 /** rc_publish() - send one message of the publisher's type. Context: may allocate (DDS). */
 void rc_publish(struct rc_publisher *publisher, const void *message);
 
-/** rc_publish_begin(), rc_publish_send() - its halves: what tells of it, and the middleware. Context: may allocate (DDS). */
+/** rc_publish_begin(), rc_publish_send() - its halves: what tells of it, and the middleware.
+ * Context: may allocate (DDS). */
 dds_time_t rc_publish_begin(struct rc_publisher *publisher, const void *message);
 void rc_publish_send(struct rc_publisher *publisher, const void *message, dds_time_t stamp);
 
