@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bus.h. QoS as rclpy's and rmw_cyclonedds' are; type names without CycloneDDS's type information, as ROS 2 sends. */
+/* See bus.h. QoS as rclpy's and rmw_cyclonedds' are; type names without CycloneDDS's type
+ * information, as ROS 2 sends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,17 +54,24 @@ static dds_entity_t join(const struct bus_options *options)
 	return participant;
 }
 
-static dds_entity_t topic_make(dds_entity_t participant, const dds_topic_descriptor_t *type, enum topic topic)
+static dds_entity_t topic_make(dds_entity_t participant, const dds_topic_descriptor_t *type,
+			       enum topic topic)
 {
 	dds_topic_descriptor_t plain;
 
 	memcpy(&plain, type, sizeof plain);	/* its members are const */
 	const dds_topic_descriptor_t bare = {
-		.m_size = plain.m_size, .m_align = plain.m_align, .m_nops = plain.m_nops, .m_ops = plain.m_ops,
-		.m_flagset = plain.m_flagset & ~DDS_TOPIC_XTYPES_METADATA, .m_typename = topics[topic].type, .m_meta = "",
+		.m_size = plain.m_size,
+		.m_align = plain.m_align,
+		.m_nops = plain.m_nops,
+		.m_ops = plain.m_ops,
+		.m_flagset = plain.m_flagset & ~DDS_TOPIC_XTYPES_METADATA,
+		.m_typename = topics[topic].type,
+		.m_meta = "",
 	};
 
-	return must(dds_create_topic(participant, &bare, topics[topic].name, NULL, NULL), topics[topic].name);
+	return must(dds_create_topic(participant, &bare, topics[topic].name, NULL, NULL),
+		    topics[topic].name);
 }
 
 /* Commands: KEEP_LAST 1; the command line's Status and everybody's discovery reader: KEEP_ALL. */
@@ -74,7 +82,8 @@ static dds_qos_t *qos_of(enum topic topic, bool reads)
 
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
 	dds_qset_history(qos, all ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, 1);
-	dds_qset_durability(qos, topic == TOPIC_DISCOVERY ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_durability(qos, topic == TOPIC_DISCOVERY ? DDS_DURABILITY_TRANSIENT_LOCAL
+							  : DDS_DURABILITY_VOLATILE);
 	dds_qset_writer_data_lifecycle(qos, false);
 	return qos;
 }
@@ -158,7 +167,8 @@ struct bus *bus_open(const struct bus_options *options)
 		if (topic >= TOPIC_STATUS || options->on_command)
 			listen_to(bus, topic);
 		if (topic != TOPIC_STATUS || options->forges)
-			bus->writer[topic] = writer_make(bus->participant, bus->topic[topic], topic);
+			bus->writer[topic] =
+				writer_make(bus->participant, bus->topic[topic], topic);
 	}
 	introduce(bus);
 	return bus;
@@ -197,16 +207,19 @@ static void discovered(struct bus *bus, const void *sample)
 	const rmw_dds_common_msg_dds__ParticipantEntitiesInfo_ *info = sample;
 	const humble_ParticipantEntitiesInfo_ *info24 = sample;
 	bool humble = bus->options.humble;
-	unsigned count = humble ? info24->node_entities_info_seq._length : info->node_entities_info_seq._length;
+	unsigned count = humble ? info24->node_entities_info_seq._length
+				: info->node_entities_info_seq._length;
 	const uint8_t *gid = humble ? info24->gid.data : info->gid.data;
 
 	graph_nodes_begin(bus->graph, gid);
 	for (unsigned i = 0; i < count; i++)
 		if (humble)
-			graph_node(bus->graph, gid, info24->node_entities_info_seq._buffer[i].node_namespace,
+			graph_node(bus->graph, gid,
+				   info24->node_entities_info_seq._buffer[i].node_namespace,
 				   info24->node_entities_info_seq._buffer[i].node_name);
 		else
-			graph_node(bus->graph, gid, info->node_entities_info_seq._buffer[i].node_namespace,
+			graph_node(bus->graph, gid,
+				   info->node_entities_info_seq._buffer[i].node_namespace,
 				   info->node_entities_info_seq._buffer[i].node_name);
 }
 
@@ -219,8 +232,9 @@ static void command_came(struct bus *bus, enum topic topic, const void *sample)
 		bus->options.on_command(topic, NULL);
 		return;
 	}
-	told = (struct start){ start->recording_frequency, { start->ignore_nodes, start->ignore_topics,
-							     start->select_nodes, start->select_topics } };
+	told = (struct start){ start->recording_frequency,
+			       { start->ignore_nodes, start->ignore_topics, start->select_nodes,
+				 start->select_topics } };
 	bus->options.on_command(topic, &told);
 }
 
@@ -229,8 +243,11 @@ static void status_came(struct bus *bus, const void *sample)
 	const caret_msgs_msg_dds__Status_ *status = sample;
 
 	bus->options.on_status(&(struct status){
-		.node = status->caret_node_name, .status = (int8_t)status->status, .pid = status->pid,
-		.node_names = (const char *const *)status->node_names._buffer, .node_count = status->node_names._length,
+		.node = status->caret_node_name,
+		.status = (int8_t)status->status,
+		.pid = status->pid,
+		.node_names = (const char *const *)status->node_names._buffer,
+		.node_count = status->node_names._length,
 	});
 }
 
@@ -349,19 +366,29 @@ void bus_end(struct bus *bus)
 void bus_status(struct bus *bus, const struct status *status)
 {
 	caret_msgs_msg_dds__Status_ message = {
-		.caret_node_name = (char *)status->node, .status = (uint8_t)status->status, .pid = status->pid,
-		.node_names = { ._length = status->node_count, ._buffer = (char **)status->node_names },
+		.caret_node_name = (char *)status->node,
+		.status = (uint8_t)status->status,
+		.pid = status->pid,
+		.node_names = { ._length = status->node_count,
+				._buffer = (char **)status->node_names },
 	};
 
 	must(dds_write(bus->writer[TOPIC_STATUS], &message), "cannot send Status");
 }
 
-/* A type of so many bytes and nothing else, under the name of the other one; a participant has one type per topic. */
-static dds_entity_t bytes_writer(struct bus *bus, enum topic topic, size_t size, dds_entity_t *participant)
+/* A type of so many bytes and nothing else, under the name of the other one; a participant has one
+ * type per topic. */
+static dds_entity_t bytes_writer(struct bus *bus, enum topic topic, size_t size,
+				 dds_entity_t *participant)
 {
-	const uint32_t ops[] = { DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, 0, (uint32_t)size, DDS_OP_RTS };
+	const uint32_t ops[] = { DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, 0,
+				 (uint32_t)size, DDS_OP_RTS };
 	const dds_topic_descriptor_t type = {
-		.m_size = (uint32_t)size, .m_align = 1, .m_flagset = DDS_TOPIC_FIXED_SIZE, .m_nops = 2, .m_ops = ops,
+		.m_size = (uint32_t)size,
+		.m_align = 1,
+		.m_flagset = DDS_TOPIC_FIXED_SIZE,
+		.m_nops = 2,
+		.m_ops = ops,
 	};
 	const unsigned others = bus_subscriptions(bus, topic);
 	dds_publication_matched_status_t matched = { 0 };
@@ -369,7 +396,8 @@ static dds_entity_t bytes_writer(struct bus *bus, enum topic topic, size_t size,
 
 	*participant = join(&bus->options);
 	writer = writer_make(*participant, topic_make(*participant, &type, topic), topic);
-	while (matched.current_count < others) {	/* volatile: who is not known yet does not get it */
+	/* Volatile: who is not known yet does not get it. */
+	while (matched.current_count < others) {
 		bus_poll(bus, 10);
 		must(dds_get_publication_matched_status(writer, &matched), "matched");
 	}
@@ -399,7 +427,10 @@ static void make_nonsense(unsigned char *bytes, size_t size, uint32_t *seed)
 	for (size_t i = 0; i < size; i += 4) {
 		uint32_t word = random_next(seed);
 
-		word = word % 5 == 0 ? word : word % 5 == 1 ? 0xffffffffu - word % 9 : word % 5 == 2 ? 0x00616161 : word % 32;
+		word = word % 5 == 0   ? word
+		       : word % 5 == 1 ? 0xffffffffu - word % 9
+		       : word % 5 == 2 ? 0x00616161
+				       : word % 32;
 		memcpy(bytes + i, &word, size - i < 4 ? size - i : 4);
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of ROS 2 that `ros2 caret record` uses, over CycloneDDS: its node in the graph, the names of the nodes that
- * are there, and CARET's three topics. Written a second time on purpose, from the interface files and rmw_dds_common's
- * rules: nothing of src/control is in here, so that both do not agree on the same mistake.
+ * The part of ROS 2 that `ros2 caret record` uses, over CycloneDDS: its node in the graph, the
+ * names of the nodes that are there, and CARET's three topics. Written a second time on purpose,
+ * from the interface files and rmw_dds_common's rules: nothing of src/control is in here, so that
+ * both do not agree on the same mistake.
  */
 #ifndef TESTS_CARET_BUS_H
 #define TESTS_CARET_BUS_H
@@ -15,7 +16,8 @@ enum topic { TOPIC_START, TOPIC_END, TOPIC_STATUS, TOPIC_DISCOVERY, TOPIC_COUNT 
 
 struct start {
 	uint32_t recording_frequency;
-	const char *filter[4];		/* ignore nodes, ignore topics, select nodes, select topics */
+	/* Ignore nodes, ignore topics, select nodes, select topics. */
+	const char *filter[4];
 };
 
 struct status {
@@ -31,10 +33,13 @@ struct bus_options {
 	const char *node;		/* its own name in the graph */
 	const char *enclave;		/* NULL: none is told, as programs that are no ROS 2 do */
 	bool humble;			/* gids of 24 bytes */
-	bool forges;			/* has a publisher of Status, which the command line has not */
+	/* Has a publisher of Status, which the command line has not. */
+	bool forges;
 	void (*on_status)(const struct status *status);
-	void (*on_command)(enum topic topic, const struct start *start);	/* NULL: it does not listen to them */
-	void (*on_nodes)(const char *const *names, unsigned count);	/* the graph changed: full names, sorted */
+	/* NULL: it does not listen to them. */
+	void (*on_command)(enum topic topic, const struct start *start);
+	/* The graph changed: full names, sorted. */
+	void (*on_nodes)(const char *const *names, unsigned count);
 };
 
 struct bus;
@@ -64,12 +69,14 @@ void bus_start(struct bus *bus, const struct start *start);
 void bus_end(struct bus *bus);
 void bus_status(struct bus *bus, const struct status *status);
 
-/** bus_raw() - publish @size bytes, at least one, on a topic as they are, behind a correct encapsulation header (CDR) */
+/** bus_raw() - publish @size bytes, at least one, on a topic as they are, behind a correct
+ * encapsulation header (CDR) */
 void bus_raw(struct bus *bus, enum topic topic, const void *bytes, size_t size);
 
 /**
- * bus_storm() - publish @count messages on a topic that are most likely none: random bytes, and strings with lengths and
- * ends that are not theirs; several sizes, a participant each, and none waits for anybody
+ * bus_storm() - publish @count messages on a topic that are most likely none: random bytes, and
+ * strings with lengths and ends that are not theirs; several sizes, a participant each, and none
+ * waits for anybody
  */
 void bus_storm(struct bus *bus, enum topic topic, unsigned count, unsigned seed);
 

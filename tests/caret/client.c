@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * caret_client record: what `ros2 caret record` does on the topics, in its order, with its options. What it saw and did
- * comes out as JSON, a line each. What stands for its LTTng session are two commands.
+ * caret_client record: what `ros2 caret record` does on the topics, in its order, with its options.
+ * What it saw and did comes out as JSON, a line each. What stands for its LTTng session are two
+ * commands.
  *
  *	caret_client record [-f FREQUENCY] [--immediate] [--begin COMMAND] [--finish COMMAND] ...
  *
- * caret_client shell: the same topics by hand, a command a line on standard input (see commands[]), for everything
- * that the command line would never send.
+ * caret_client shell: the same topics by hand, a command a line on standard input (see commands[]),
+ * for everything that the command line would never send.
  *
  *	caret_client shell [--quiet-node] [--listen] ...
  */
@@ -155,7 +156,8 @@ static void count_nodes(struct bus *bus)
 			continue;
 		known.name = reallocarray(known.name, known.count + 1, sizeof *known.name);
 		known.started = reallocarray(known.started, known.count + 1, sizeof *known.started);
-		if (!known.name || !known.started || !(known.name[known.count] = strdup(names[i] + (*names[i] == '/'))))
+		if (!known.name || !known.started ||
+		    !(known.name[known.count] = strdup(names[i] + (*names[i] == '/'))))
 			abort();
 		known.started[known.count++] = false;
 	}
@@ -367,7 +369,9 @@ static bool parse(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "f:s:p:lvc", longs, NULL)) != -1)
 		switch (option) {
-		case 'f': options.start.recording_frequency = (uint32_t)strtoul(optarg, NULL, 10); break;
+		case 'f':
+			options.start.recording_frequency = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
 		case IMMEDIATE: options.immediate = true; break;
 		case BEGIN: options.begin = optarg; break;
 		case FINISH: options.finish = optarg; break;

@@ -7,8 +7,8 @@
  *     SECONDS:silent   stands, and says nothing
  *     =SECONDS         jumps there
  *
- * Begins when somebody listens. Prints at the begin of each phase, and at the end: CLOCK_MONOTONIC in ns, the
- * simulation's time in ns, the rate.
+ * Begins when somebody listens. Prints at the begin of each phase, and at the end: CLOCK_MONOTONIC
+ * in ns, the simulation's time in ns, the rate.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -44,9 +44,13 @@ static dds_entity_t publisher(uint32_t domain)
 {
 	const dds_topic_descriptor_t *type = &rosgraph_msgs_msg_dds__Clock__desc;
 	const dds_topic_descriptor_t bare = {
-		.m_size = type->m_size, .m_align = type->m_align, .m_nops = type->m_nops, .m_ops = type->m_ops,
+		.m_size = type->m_size,
+		.m_align = type->m_align,
+		.m_nops = type->m_nops,
+		.m_ops = type->m_ops,
 		.m_flagset = type->m_flagset & ~DDS_TOPIC_XTYPES_METADATA,
-		.m_typename = "rosgraph_msgs::msg::dds_::Clock_", .m_meta = "",
+		.m_typename = "rosgraph_msgs::msg::dds_::Clock_",
+		.m_meta = "",
 	};
 	dds_entity_t participant = must(dds_create_participant(domain, NULL, NULL), "cannot join the domain"), writer;
 	dds_qos_t *qos = dds_create_qos();
@@ -65,7 +69,8 @@ static void wait_for_listeners(dds_entity_t writer)
 	int64_t until = monotonic() + 60 * S;
 	dds_publication_matched_status_t matched;
 
-	while (dds_get_publication_matched_status(writer, &matched) == DDS_RETCODE_OK && !matched.current_count) {
+	while (dds_get_publication_matched_status(writer, &matched) == DDS_RETCODE_OK &&
+	       !matched.current_count) {
 		if (monotonic() > until) {
 			fprintf(stderr, "clock_player: nobody listens\n");
 			exit(1);
@@ -82,7 +87,8 @@ static void publish(dds_entity_t writer, int64_t stamp)
 }
 
 /* Return: the simulation's time at its end. */
-static int64_t play(dds_entity_t writer, int64_t *begin, int64_t stamp, double seconds, double rate, bool says)
+static int64_t play(dds_entity_t writer, int64_t *begin, int64_t stamp, double seconds, double rate,
+		    bool says)
 {
 	const struct timespec pause = { .tv_nsec = EVERY_NS };
 	int64_t end = *begin + (int64_t)(seconds * (double)S), now;
@@ -115,8 +121,8 @@ int main(int argc, char **argv)
 		if (*argv[i] == '=')
 			stamp = llround(strtod(argv[i] + 1, NULL) * (double)S);
 		else if (colon)
-			stamp = play(writer, &begin, stamp, strtod(argv[i], NULL), strtod(colon + 1, NULL),
-				     strcmp(colon + 1, "silent") != 0);
+			stamp = play(writer, &begin, stamp, strtod(argv[i], NULL),
+				     strtod(colon + 1, NULL), strcmp(colon + 1, "silent") != 0);
 		else
 			return 2;
 	}

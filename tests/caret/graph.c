@@ -84,7 +84,8 @@ static struct participant *participant_of(struct graph *graph, const uint8_t gid
 	return one;
 }
 
-void graph_participant(struct graph *graph, const uint8_t gid[GID_BYTES], const void *data, size_t size)
+void graph_participant(struct graph *graph, const uint8_t gid[GID_BYTES], const void *data,
+		       size_t size)
 {
 	struct participant *participant = participant_of(graph, gid);
 	char *text = must(calloc(1, size + 1));
@@ -111,7 +112,8 @@ void graph_nodes_begin(struct graph *graph, const uint8_t gid[GID_BYTES])
 	nodes_free(participant_of(graph, gid));
 }
 
-void graph_node(struct graph *graph, const uint8_t gid[GID_BYTES], const char *namespace, const char *name)
+void graph_node(struct graph *graph, const uint8_t gid[GID_BYTES], const char *namespace,
+		const char *name)
 {
 	struct participant *participant = participant_of(graph, gid);
 	struct node *node = must(calloc(1, sizeof *node));
@@ -136,7 +138,8 @@ bool graph_changed(struct graph *graph)
 	bool same;
 
 	for (const struct participant *one = graph->participants; one; one = one->next)
-		for (const struct node *node = one->nodes; node && one->there && one->ros; node = node->next) {
+		for (const struct node *node = one->nodes; node && one->there && one->ros;
+		     node = node->next) {
 			names = must(reallocarray(names, count + 1, sizeof *names));
 			names[count++] = must(strdup(node->name));
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a publisher and of a subscription, as rcl and rmw record them around a middleware. */
+/* The events of a publisher and of a subscription, as rcl and rmw record them around a
+ * middleware. */
 #ifndef TESTS_DDS_PATH_H
 #define TESTS_DDS_PATH_H
 
@@ -17,11 +18,14 @@
 extern "C" {
 #endif
 void ros_trace_rcl_init(const void *context);
-void ros_trace_rcl_node_init(const void *node, const void *rmw, const char *name, const char *name_space);
+void ros_trace_rcl_node_init(const void *node, const void *rmw, const char *name,
+			     const char *name_space);
 void ros_trace_rmw_publisher_init(const void *rmw, const uint8_t *gid);
-void ros_trace_rcl_publisher_init(const void *publisher, const void *node, const void *rmw, const char *topic, size_t depth);
+void ros_trace_rcl_publisher_init(const void *publisher, const void *node, const void *rmw,
+				  const char *topic, size_t depth);
 void ros_trace_rmw_subscription_init(const void *rmw, const uint8_t *gid);
-void ros_trace_rcl_subscription_init(const void *subscription, const void *node, const void *rmw, const char *topic, size_t depth);
+void ros_trace_rcl_subscription_init(const void *subscription, const void *node, const void *rmw,
+				     const char *topic, size_t depth);
 void ros_trace_rclcpp_subscription_init(const void *subscription, const void *receiver);
 void ros_trace_rclcpp_subscription_callback_added(const void *receiver, const void *callback);
 void ros_trace_rclcpp_callback_register(const void *callback, const char *symbol);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `path_cyclone talk|lose|local|speak|ask|listen|sleep COUNT DOMAIN`: publishes COUNT messages with the real CycloneDDS as rmw_cyclonedds_cpp does. talk: to
- * two readers of another process; lose: to three that sleep, see there; local: to a reader of this process. speak: to a program that listens elsewhere; ask: that one
- * prints "matched", and then waits for a line. The program sets the source timestamps, on Humble CycloneDDS
- * does. The last quarter of the messages is larger than a packet.
+ * two readers of another process; lose: to three that sleep, see there; local: to a reader of this
+ * process. speak: to a program that listens elsewhere; ask: that one prints "matched", and then
+ * waits for a line. The program sets the source timestamps, on Humble CycloneDDS does. The last
+ * quarter of the messages is larger than a packet.
  */
 #include "path.h"
 
@@ -25,7 +26,8 @@ static void begin(const char *name, const char *domain)
 }
 
 /* @depth: 0: it keeps all. */
-static dds_entity_t made(dds_entity_t (*create)(dds_entity_t, dds_entity_t, const dds_qos_t *, const dds_listener_t *),
+static dds_entity_t made(dds_entity_t (*create)(dds_entity_t, dds_entity_t, const dds_qos_t *,
+						const dds_listener_t *),
 			 int32_t depth, uint8_t gid[16])
 {
 	dds_qos_t *qos = dds_create_qos();
@@ -100,7 +102,8 @@ static void matched(dds_entity_t to, unsigned readers)
 {
 	dds_publication_matched_status_t status = { 0 };
 
-	for (unsigned i = 0; i < PATIENCE_S * 1000 && status.current_count < readers; i++, pause_ms(1))
+	for (unsigned i = 0; i < PATIENCE_S * 1000 && status.current_count < readers;
+	     i++, pause_ms(1))
 		if (dds_get_publication_matched_status(to, &status))
 			exit(1);
 	if (status.current_count < readers)
@@ -135,7 +138,8 @@ static int listen(void)
 	begin("listener", domain);
 	const dds_entity_t from[2] = { reader(0, 0), reader(1, 0) };
 
-	for (unsigned i = 0; i < PATIENCE_S * 1000 && taken[0] + taken[1] < 2 * count; i++, pause_ms(1))
+	for (unsigned i = 0; i < PATIENCE_S * 1000 && taken[0] + taken[1] < 2 * count;
+	     i++, pause_ms(1))
 		for (unsigned number = 0; number < 2; number++)
 			while (take_one(from[number], number))
 				taken[number]++;
@@ -164,7 +168,8 @@ static bool has_last(dds_entity_t from)
 	return found;
 }
 
-/* Reader 0 keeps two messages and takes them when all have come, reader 1 takes each, reader 2 takes none. */
+/* Reader 0 keeps two messages and takes them when all have come, reader 1 takes each, reader 2
+ * takes none. */
 static int sleep_first(void)
 {
 	unsigned taken = 0, left = 0;
@@ -172,7 +177,8 @@ static int sleep_first(void)
 	begin("sleeper", domain);
 	const dds_entity_t from[3] = { reader(0, 2), reader(1, 0), reader(2, 0) };
 
-	for (unsigned i = 0; i < PATIENCE_S * 1000 && (taken < count || !has_last(from[0])); i++, pause_ms(1))
+	for (unsigned i = 0; i < PATIENCE_S * 1000 && (taken < count || !has_last(from[0]));
+	     i++, pause_ms(1))
 		while (take_one(from[1], 1))
 			taken++;
 	pause_ms(200);			/* a message of the last 100 ms could still come */

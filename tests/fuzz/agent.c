@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any messages of other participants of a ROS domain: an input is pieces { u8 what, u8 who, u8 size, bytes } for what `kymo agent` and
- * `kymo record --hosts` know of hosts, the order of Starts and Ends, the state of processes, and /clock.
+ * Any messages of other participants of a ROS domain: an input is pieces { u8 what, u8 who, u8
+ * size, bytes } for what `kymo agent` and `kymo record --hosts` know of hosts, the order of Starts
+ * and Ends, the state of processes, and /clock.
  */
 #include <string.h>
 
@@ -58,7 +59,8 @@ static void order(struct fuzz *fuzz, const uint8_t key[HOSTS_KEY], bool start, i
 
 static void step(struct fuzz *fuzz, uint8_t who)
 {
-	const struct machine_condition condition = { who & 128, (enum machine_session)(who >> 4 & 7) };
+	const struct machine_condition condition = { who & 128,
+						     (enum machine_session)(who >> 4 & 7) };
 
 	fuzz->state = machine_step(fuzz->state, (enum machine_input)(who & 7), condition).next;
 	if ((unsigned)fuzz->state >= MACHINE_STATES || !machine_name(fuzz->state))
@@ -82,7 +84,8 @@ static void message(struct fuzz *fuzz, uint8_t what, uint8_t who, const uint8_t 
 		graph(fuzz, key, text, size);
 		break;
 	case 3:
-		hosts_status(&fuzz->hosts, key, text, (int)number(bytes, size), number(bytes, size), who);
+		hosts_status(&fuzz->hosts, key, text, (int)number(bytes, size), number(bytes, size),
+			     who);
 		break;
 	case 4:
 		hosts_asked(&fuzz->hosts);
@@ -117,7 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)hosts_tally(&fuzz.hosts, NULL);
 	for (unsigned i = 0; i < fuzz.hosts.count; i++)
-		if (!hosts_state(&fuzz.hosts.host[i]) || fuzz.hosts.host[i].count > HOSTS_PROCESS_MAX)
+		if (!hosts_state(&fuzz.hosts.host[i]) ||
+		    fuzz.hosts.host[i].count > HOSTS_PROCESS_MAX)
 			abort();
 	hosts_free(&fuzz.hosts);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes on the control socket. The first byte says who sends them: a client that asks a recorder, in pieces of one size, or a
- * recorder that answers.
+ * Any bytes on the control socket. The first byte says who sends them: a client that asks a
+ * recorder, in pieces of one size, or a recorder that answers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -104,8 +104,10 @@ static void listen_and_lie(void)
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/lies/" CONTROL_NAME, folder);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (sem_init(&answered, 0, 0) || listener < 0 || bind(listener, (const struct sockaddr *)&address, sizeof(address)) || listen(listener, 8) ||
-	    pthread_create(&thread, NULL, lie, NULL) || pthread_detach(thread))
+	if (sem_init(&answered, 0, 0) || listener < 0 ||
+	    bind(listener, (const struct sockaddr *)&address, sizeof(address)) ||
+	    listen(listener, 8) || pthread_create(&thread, NULL, lie, NULL) ||
+	    pthread_detach(thread))
 		abort();
 }
 

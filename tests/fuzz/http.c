@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as requests of HTTP: to `kymo serve`, in pieces, with and without a token, and to the page of `kymo open`. The first byte says which. */
+/* Any bytes as requests of HTTP: to `kymo serve`, in pieces, with and without a token, and to the
+ * page of `kymo open`. The first byte says which. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static uv_loop_t loop;
 static struct serve_http *servers[2];
 static struct ui_place place = { .port = 9001, .key = "0123456789abcdef", .name = "trace", .page = "page", .page_size = 4, .page_head = "" };
 
-static int on_page(void *context, const char *path, const char *accept, FILE *out, const char **type)
+static int on_page(void *context, const char *path, const char *accept, FILE *out,
+		   const char **type)
 {
 	(void)context;
 	*type = "text/plain";
@@ -48,7 +50,8 @@ static void turn(void)
 static void to_serve(const struct serve_http *http, const uint8_t *data, size_t size, size_t piece)
 {
 	const struct linger at_once = { 1, 0 };	/* or all ports are soon in TIME_WAIT */
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)serve_http_port(http)),
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons((uint16_t)serve_http_port(http)),
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char reply[65536];

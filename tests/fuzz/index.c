@@ -66,7 +66,9 @@ static void store_stream(void)
 
 	for (uint64_t k = 0; k < PACKETS; k++) {
 		const uint64_t bits = sizeof bytes[k] * 8;
-		const uint64_t context[] = { 100 * (k + 1), 100 * (k + 1) + 20, bits, bits, k, k / 2 };
+		const uint64_t context[] = {
+			100 * (k + 1), 100 * (k + 1) + 20, bits, bits, k, k / 2
+		};
 
 		memcpy(bytes[k], &magic, 4);
 		memcpy(bytes[k] + 8, context, sizeof context);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a file of JSON in a directory: kymo.json beside a trace, or incident.json. The first byte says which. */
+/* Any bytes as a file of JSON in a directory: kymo.json beside a trace, or incident.json. The first
+ * byte says which. */
 #include <sys/stat.h>
 
 #include "accounts/accounts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a file of lines: rules of a filter, expectations, or names of real-time code; or as the lists of CARET's environment.
- * The first byte says which.
+ * Any bytes as a file of lines: rules of a filter, expectations, or names of real-time code; or as
+ * the lists of CARET's environment. The first byte says which.
  */
 #include <string.h>
 
@@ -21,7 +21,8 @@ static int read_rules(const char *path, struct kymo_err *err)
 
 		for (int kind = 0; kind < 3; kind++)
 			(void)filter_rules_want(&rules, (enum filter_kind)kind, "/name", "name");
-		if (!filter_rules_copy(&copy, &rules) || !text || filter_rules_text(&again, text, err))
+		if (!filter_rules_copy(&copy, &rules) || !text ||
+		    filter_rules_text(&again, text, err))
 			abort();
 		free(text);
 	}
@@ -79,7 +80,9 @@ static void read_caret(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int (*const read[])(const char *path, struct kymo_err *err) = { read_rules, read_expectations, read_names };
+	static int (*const read[])(const char *path, struct kymo_err *err) = { read_rules,
+									       read_expectations,
+									       read_names };
 	struct kymo_err err = { 0 };
 	struct fuzz_file file;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The viewer's side of the live protocol: an input is what a relay sends, in pieces { u16 size, bytes }; a size with its
- * highest bit set is a new connection. What comes of it goes into a trace directory, which is then read.
+ * The viewer's side of the live protocol: an input is what a relay sends, in pieces { u16 size,
+ * bytes }; a size with its highest bit set is a new connection. What comes of it goes into a trace
+ * directory, which is then read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static void connect_anew(struct client *client, int64_t now_ns)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct client_options options = { NULL, size & 1 ? "s" : NULL, size & 2 };
-	struct client_sink sink = { session, copydir_metadata, copydir_bytes, copydir_packet, quiet, NULL };
+	struct client_sink sink = { session, copydir_metadata, copydir_bytes, copydir_packet, quiet,
+				    NULL };
 	struct copydir *copydir;
 	struct client *client;
 	int64_t now_ns = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream file as input, behind one byte that chooses the metadata and how to read: LTTng's compact
- * and large headers, kymo's own, and one of every type with headers that do not end on bytes; a
- * time window, only what is bound, threads, a file that grows.
+ * A stream file as input, behind one byte that chooses the metadata and how to read: LTTng's
+ * compact and large headers, kymo's own, and one of every type with headers that do not end on
+ * bytes; a time window, only what is bound, threads, a file that grows.
  */
 #include <stdio.h>
 #include <stdlib.h>

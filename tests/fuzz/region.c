@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that lies in its shared memory: an input is pieces { u16 page, u16 offset, u8 size, bytes } that are written into a sound
- * region with an init log and two rings, while a session reads from it. Size 0 lets the session poll; offset 0xffff also shortens the
- * file to this page. The process is this one, or, with the highest bit of the first byte, one that has died. kymo must read the trace.
+ * A process that lies in its shared memory: an input is pieces { u16 page, u16 offset, u8 size,
+ * bytes } that are written into a sound region with an init log and two rings, while a session
+ * reads from it. Size 0 lets the session poll; offset 0xffff also shortens the file to this page.
+ * The process is this one, or, with the highest bit of the first byte, one that has died. kymo must
+ * read the trace.
  */
 #include <dirent.h>
 #include <string.h>
@@ -44,7 +46,8 @@ static void clear(int fd, unsigned depth)
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' && unlinkat(fd, entry->d_name, 0)) {
 			if (depth)
-				clear(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), depth - 1);
+				clear(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				      depth - 1);
 			(void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
 		}
 	if (dir)
@@ -84,14 +87,16 @@ static void read_trace(void)
 static void lie(int fd, struct session *session, const uint8_t *data, size_t size)
 {
 	while (size >= 5) {
-		const unsigned page = (unsigned)(data[0] | data[1] << 8) % PRODUCER_PAGES, offset = (unsigned)(data[2] | data[3] << 8);
+		const unsigned page = (unsigned)(data[0] | data[1] << 8) % PRODUCER_PAGES,
+			       offset = (unsigned)(data[2] | data[3] << 8);
 		size_t piece = data[4] < size - 5 ? data[4] : size - 5;
 
 		if (offset == 0xffff && ftruncate(fd, (off_t)page * KYMO_PAGE))
 			abort();
 		if (piece > KYMO_PAGE - offset % KYMO_PAGE)
 			piece = KYMO_PAGE - offset % KYMO_PAGE;
-		if (piece && pwrite(fd, data + 5, piece, (off_t)page * KYMO_PAGE + offset % KYMO_PAGE) != (ssize_t)piece)
+		if (piece && pwrite(fd, data + 5, piece,
+				    (off_t)page * KYMO_PAGE + offset % KYMO_PAGE) != (ssize_t)piece)
 			abort();
 		if (!piece && session)
 			(void)session_poll(session);

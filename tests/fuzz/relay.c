@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three ports of the relay: an input is pieces { u8 connection, u16 size, bytes } for two control
- * connections, two data connections and two viewers, each given up when it is refused; and for datagrams, whose
- * cookie is 1, and for the token.
+ * The three ports of the relay: an input is pieces { u8 connection, u16 size, bytes } for two
+ * control connections, two data connections and two viewers, each given up when it is refused; and
+ * for datagrams, whose cookie is 1, and for the token.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,8 @@ static int to_ingest(struct ingest *ingest, const uint8_t *bytes, size_t size, s
 	return rc;
 }
 
-static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, size_t size, struct wire_out *out)
+static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, size_t size,
+		      struct wire_out *out)
 {
 	struct viewer_read *read;
 	struct kymo_err err;
@@ -102,12 +103,14 @@ static void give(struct fuzz *fuzz, unsigned connection, const uint8_t *bytes, s
 		intake_free(fuzz->intake[which]);
 		fuzz->intake[which] = NULL;
 	} else if (connection == 6) {
-		for (struct relay_session *session = fuzz->relay.sessions; session; session = session->next)
+		for (struct relay_session *session = fuzz->relay.sessions; session;
+		     session = session->next)
 			session->cookie = 1;
 		(void)relay_datagram(&fuzz->relay, bytes, size);
 		relay_expire_datagrams(&fuzz->relay);
 	} else if (connection == 7) {
-		if (token_check(&token, bytes, size, &used, &out, &err) == TOKEN_WELCOME && used > size)
+		if (token_check(&token, bytes, size, &used, &out, &err) == TOKEN_WELCOME &&
+		    used > size)
 			abort();
 	} else if (connection / 2 == 2) {
 		to_viewer(fuzz, which, bytes, size, &out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzzer without libFuzzer: each file of the named directories once, whole and cut at some places. So what a fuzzer found once is
- * tried with every build, and under every sanitizer.
+ * A fuzzer without libFuzzer: each file of the named directories once, whole and cut at some
+ * places. So what a fuzzer found once is tried with every build, and under every sanitizer.
  *
  * usage: seeds_WHAT [--sweep N] DIRECTORY...
  *
- * With --sweep, each file is also cut, has one byte changed, has one byte less and has one byte more, at N offsets all over it; 0: at
- * each offset.
+ * With --sweep, each file is also cut, has one byte changed, has one byte less and has one byte
+ * more, at N offsets all over it; 0: at each offset.
  */
 #include <dirent.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a relay answers a recorder that sends: an input is { u8 1: with datagrams }, then pieces { u8 what, u16 size, bytes }:
- * an answer in bytes, time that passes with work, a connection that is lost, and the end of the recording. A relay that
- * answers too little, too much, something else or never must not be believed to have stored what it was not sent.
+ * What a relay answers a recorder that sends: an input is { u8 1: with datagrams }, then pieces {
+ * u8 what, u16 size, bytes }: an answer in bytes, time that passes with work, a connection that is
+ * lost, and the end of the recording. A relay that answers too little, too much, something else or
+ * never must not be believed to have stored what it was not sent.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,15 +31,22 @@ static void must(bool is_so)
 		abort();
 }
 
-static void add(struct fuzz *fuzz, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size)
+static void add(struct fuzz *fuzz, enum spool_log log, enum spool_kind kind, uint32_t id,
+		const void *body, size_t size)
 {
 	struct spool_record record = {
-		.kind = kind, .id = id, .events = 1,
-		.entry = { .packet_size = 8 * size, .content_size = 8 * size, .timestamp_begin = 5, .timestamp_end = 7 },
+		.kind = kind,
+		.id = id,
+		.events = 1,
+		.entry = { .packet_size = 8 * size,
+			   .content_size = 8 * size,
+			   .timestamp_begin = 5,
+			   .timestamp_end = 7 },
 	};
 
 	record.entry.packet_seq_num = spool_end(fuzz->spool, SPOOL_RUN) / 256;
-	must(spool_add(fuzz->spool, log, &record, &(struct iovec){ (void *)body, size }, 1, NULL) == 0);
+	must(spool_add(fuzz->spool, log, &record, &(struct iovec){ (void *)body, size }, 1, NULL) ==
+	     0);
 }
 
 static void fill(struct fuzz *fuzz)
@@ -67,7 +75,8 @@ static void begin(struct fuzz *fuzz)
 
 static void work(struct fuzz *fuzz, uint64_t ns)
 {
-	const struct send_place end = { { spool_end(fuzz->spool, SPOOL_FACTS), spool_end(fuzz->spool, SPOOL_RUN) } };
+	const struct send_place end = { { spool_end(fuzz->spool, SPOOL_FACTS),
+					  spool_end(fuzz->spool, SPOOL_RUN) } };
 	struct kymo_err err = { 0 };
 
 	fuzz->now_ns += ns;
@@ -102,7 +111,8 @@ static void check(const struct fuzz *fuzz)
 	}
 	must(spool_stored(fuzz->spool).position <= send->stored.at[SPOOL_RUN]);
 	must(send->lost_packets <= 8 && send->lost_events <= 8);
-	must(send->state != SEND_DONE || send->stored.at[SPOOL_RUN] == spool_end(fuzz->spool, SPOOL_RUN));
+	must(send->state != SEND_DONE ||
+	     send->stored.at[SPOOL_RUN] == spool_end(fuzz->spool, SPOOL_RUN));
 }
 
 static void give(struct fuzz *fuzz, unsigned what, const uint8_t *bytes, size_t size)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what a killed recorder left for a relay: an input is pieces { u8 file, u16 size, bytes } for the files facts, stored,
- * note and segments of packets, of which two names are odd. All that can be read of it is read, and released.
+ * Any bytes as what a killed recorder left for a relay: an input is pieces { u8 file, u16 size,
+ * bytes } for the files facts, stored, note and segments of packets, of which two names are odd.
+ * All that can be read of it is read, and released.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static void read_all_of(struct spool *spool, enum spool_log log, uint64_t at)
 		next = spool_read(spool, log, at, &record, &body, &room);
 		if (!next)
 			break;
-		if (next <= at || record.size > SPOOL_BODY_MAX || (record.size && record.size > room))
+		if (next <= at || record.size > SPOOL_BODY_MAX ||
+		    (record.size && record.size > room))
 			abort();
 	}
 	free(body);

@@ -34,7 +34,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Again and again: an interrupt ends one statement, and there may be many. */
-	struct itimerval time = { .it_value = { .tv_usec = 200000 }, .it_interval = { .tv_usec = 20000 } };
+	struct itimerval time = { .it_value = { .tv_usec = 200000 },
+				  .it_interval = { .tv_usec = 20000 } };
 	static const struct itimerval never;
 	char *copy = malloc(size + 1);
 	struct query_statement *statement;

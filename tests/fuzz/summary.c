@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a summary: the first byte says whether they are the file, its JSON, the exact JSON that commands pass on, or the two
- * lines of a window that waits to be pushed. What is read is written and read again.
+ * Any bytes as a summary: the first byte says whether they are the file, its JSON, the exact JSON
+ * that commands pass on, or the two lines of a window that waits to be pushed. What is read is
+ * written and read again.
  */
 #include <string.h>
 #include <zstd.h>

@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = 0;
 	triggers.count = 0;
 	if (triggers_add(&triggers, text, &err) == 0) {
-		if (!triggers.count || triggers.item[0].parts != triggers.count || strcmp(triggers.item[0].text, text) != 0)
+		if (!triggers.count || triggers.item[0].parts != triggers.count ||
+		    strcmp(triggers.item[0].text, text) != 0)
 			abort();
 		text[size < 256 ? size : 256] = 0;
 		(void)trigger_name_fits(&triggers.item[0], text);

@@ -18,15 +18,17 @@ static uint64_t hits;
 static void on_hit(void *context, const struct trigger_hit *hit)
 {
 	(void)context;
-	if (hit->trigger >= triggers.count || strnlen(hit->what, sizeof hit->what) == sizeof hit->what)
+	if (hit->trigger >= triggers.count ||
+	    strnlen(hit->what, sizeof hit->what) == sizeof hit->what)
 		abort();
 	hits++;
 }
 
 static const struct trigger_listener ear = { on_hit, NULL };
 
-static void part(struct trigger_process *process, struct classes *classes, struct trigger_lane *lane,
-		 unsigned kind, unsigned id, const uint8_t *bytes, size_t size)
+static void part(struct trigger_process *process, struct classes *classes,
+		 struct trigger_lane *lane, unsigned kind, unsigned id, const uint8_t *bytes,
+		 size_t size)
 {
 	uint8_t *exact = malloc(size ? size : 1);	/* a look beyond its end is seen */
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a file in YAML: the first byte says whether it has budgets, a configuration, behaviours or an architecture. */
+/* Any bytes as a file in YAML: the first byte says whether it has budgets, a configuration,
+ * behaviours or an architecture. */
 #include "analysis/behaviour/behaviour.h"
 #include "caret/paths/architecture.h"
 #include "check/budget.h"
 #include "config/config.h"
 #include "fuzz_file.h"
 
-static void take(void *context, const char *key, const char *value, unsigned line, const char *meaning)
+static void take(void *context, const char *key, const char *value, unsigned line,
+		 const char *meaning)
 {
 	(void)context, (void)line;
 	if (!key || !value || !meaning)
@@ -68,8 +70,9 @@ static int read_budgets(const char *path, struct kymo_err *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int (*const read[])(const char *path, struct kymo_err *err) = { read_budgets, read_config, read_behaviours,
-									       read_architecture };
+	static int (*const read[])(const char *path,
+				   struct kymo_err *err) = { read_budgets, read_config,
+							     read_behaviours, read_architecture };
 	struct kymo_err err = { 0 };
 	struct fuzz_file file;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a machine whose clocks are set and that sleeps, for one program. The file $KYMO_TEST_CLOCKS holds two s64,
- * nanoseconds: how far CLOCK_REALTIME (and CLOCK_TAI) is set, and how long the machine slept, which CLOCK_MONOTONIC
- * does not count.
+ * LD_PRELOAD: a machine whose clocks are set and that sleeps, for one program. The file
+ * $KYMO_TEST_CLOCKS holds two s64, nanoseconds: how far CLOCK_REALTIME (and CLOCK_TAI) is set, and
+ * how long the machine slept, which CLOCK_MONOTONIC does not count.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -34,7 +34,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
 	rc = next(clock, time);
-	if (rc < 0 || !path || (clock != CLOCK_REALTIME && clock != CLOCK_TAI && clock != CLOCK_BOOTTIME))
+	if (rc < 0 || !path ||
+	    (clock != CLOCK_REALTIME && clock != CLOCK_TAI && clock != CLOCK_BOOTTIME))
 		return rc;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

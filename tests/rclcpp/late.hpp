@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As much of rcl and rclcpp as the hooks of src/inside/ros2/late are about, for late.cpp: the functions that a library
- * has, with their names, and the templates that a program instantiates, with the members that they have in Jazzy.
+ * As much of rcl and rclcpp as the hooks of src/inside/ros2/late are about, for late.cpp: the
+ * functions that a library has, with their names, and the templates that a program instantiates,
+ * with the members that they have in Jazzy.
  */
 #pragma once
 #include <chrono>
@@ -69,7 +70,8 @@ void rcutils_reset_error(void);
 }
 
 
-/* What rclcpp's headers call for the name of a callback; the real libtracetools returns NULL without LTTng. */
+/* What rclcpp's headers call for the name of a callback; the real libtracetools returns NULL
+ * without LTTng. */
 namespace tracetools
 {
 namespace detail
@@ -77,7 +79,8 @@ namespace detail
 char *demangle_symbol(const char *mangled);
 char *get_symbol_funcptr(const void *function);
 }
-template<class Result, class... Arguments> char *get_symbol(const std::function<Result(Arguments...)> &function)
+template <class Result, class... Arguments>
+char *get_symbol(const std::function<Result(Arguments...)> &function)
 {
 	using Pointer = Result (*)(Arguments...);
 	const Pointer *pointer = function.template target<Pointer>();
@@ -85,7 +88,10 @@ template<class Result, class... Arguments> char *get_symbol(const std::function<
 	return pointer ? detail::get_symbol_funcptr(reinterpret_cast<const void *>(*pointer)) :
 			 detail::demangle_symbol(function.target_type().name());
 }
-template<class F> char *get_symbol(const F &function) { return detail::demangle_symbol(typeid(function).name()); }
+template <class F> char *get_symbol(const F &function)
+{
+	return detail::demangle_symbol(typeid(function).name());
+}
 }
 
 namespace rclcpp
@@ -120,7 +126,8 @@ using Base = node_interfaces::NodeBase;
 		std::shared_ptr<rcl_##what##_t> handle_;                                 \
 	};
 ENTITY(TimerBase, timer, )
-ENTITY(SubscriptionBase, subscription, Base *base_; std::shared_ptr<rcl_node_t> node_; std::string topic_;)
+ENTITY(SubscriptionBase, subscription, Base *base_; std::shared_ptr<rcl_node_t> node_;
+       std::string topic_;)
 ENTITY(ServiceBase, service, rcl_node_t *get_rcl_node_handle(); std::shared_ptr<rcl_node_t> node_;)
 ENTITY(ClientBase, client, rcl_node_t *get_rcl_node_handle(); std::shared_ptr<rcl_node_t> node_;)
 
@@ -144,12 +151,13 @@ template<class F> static void registered(const void *callback, const F &function
 
 template<class M> class AnySubscriptionCallback {
 public:
-	std::variant<std::function<void(const M &)>, std::function<void(std::shared_ptr<const M>)>> variant_;
-	std::allocator<M> allocator_;
+  std::variant<std::function<void(const M &)>, std::function<void(std::shared_ptr<const M>)>>
+	  variant_;
+  std::allocator<M> allocator_;
 
-	void registered_() const
-	{
-		std::visit([this](const auto &function) { registered(this, function); }, variant_);
+  void registered_() const
+  {
+	  std::visit([this](const auto &function) { registered(this, function); }, variant_);
 	}
 	void run(bool within)
 	{
@@ -164,12 +172,14 @@ public:
 
 template<class M> class Subscription : public SubscriptionBase {
 public:
-	Subscription(Base *base, const char *name, int64_t number, const AnySubscriptionCallback<M> &callback)
-		: SubscriptionBase(base, name, number), callback_(callback)
-	{
-		ros_trace_rclcpp_subscription_init(handle_.get(), static_cast<SubscriptionBase *>(this));
-		ros_trace_rclcpp_subscription_callback_added(static_cast<SubscriptionBase *>(this), &callback_);
-		callback_.registered_();
+  Subscription(Base *base, const char *name, int64_t number,
+	       const AnySubscriptionCallback<M> &callback)
+      : SubscriptionBase(base, name, number), callback_(callback)
+  {
+	  ros_trace_rclcpp_subscription_init(handle_.get(), static_cast<SubscriptionBase *>(this));
+	  ros_trace_rclcpp_subscription_callback_added(static_cast<SubscriptionBase *>(this),
+						       &callback_);
+	  callback_.registered_();
 	}
 	void run(const void *) override
 	{
@@ -206,11 +216,12 @@ public:
 
 template<class S> class Service : public ServiceBase {
 public:
-	Service(Base *base, const char *name, int64_t number, const std::function<void(std::shared_ptr<S>)> &function)
-		: ServiceBase(base, name, number), callback_(function)
-	{
-		ros_trace_rclcpp_service_callback_added(handle_.get(), &callback_);
-		registered(&callback_, function);
+  Service(Base *base, const char *name, int64_t number,
+	  const std::function<void(std::shared_ptr<S>)> &function)
+      : ServiceBase(base, name, number), callback_(function)
+  {
+	  ros_trace_rclcpp_service_callback_added(handle_.get(), &callback_);
+	  registered(&callback_, function);
 	}
 	void run(const void *) override
 	{
@@ -242,11 +253,12 @@ public:
 
 template<class M> class SubscriptionIntraProcess : public SubscriptionIntraProcessBase {
 public:
-	SubscriptionIntraProcess(const Subscription<M> &its) : SubscriptionIntraProcessBase(its.topic_), callback_(its.callback_)
-	{
-		ros_trace_rclcpp_subscription_init(its.handle_.get(), this);
-		ros_trace_rclcpp_subscription_callback_added(this, &callback_);
-		callback_.registered_();
+  SubscriptionIntraProcess(const Subscription<M> &its)
+      : SubscriptionIntraProcessBase(its.topic_), callback_(its.callback_)
+  {
+	  ros_trace_rclcpp_subscription_init(its.handle_.get(), this);
+	  ros_trace_rclcpp_subscription_callback_added(this, &callback_);
+	  callback_.registered_();
 	}
 	void run(const void *) override { callback_.run(true); }
 	AnySubscriptionCallback<M> callback_;
@@ -278,7 +290,8 @@ public:
 	bool silent = false; /* nothing in it ever runs */
 };
 using GroupPtr = std::shared_ptr<CallbackGroup>;
-using GroupSet = std::set<std::weak_ptr<CallbackGroup>, std::owner_less<std::weak_ptr<CallbackGroup>>>;
+using GroupSet =
+	std::set<std::weak_ptr<CallbackGroup>, std::owner_less<std::weak_ptr<CallbackGroup>>>;
 
 struct AnyExecutable {
 	virtual ~AnyExecutable();
@@ -329,7 +342,8 @@ public:
 }
 }
 
-/* It says which object it executes, a handle or a timer, and has a collector beside the one of its base class. */
+/* It says which object it executes, a handle or a timer, and has a collector beside the one of its
+ * base class. */
 namespace rclcpp
 {
 namespace experimental
@@ -344,13 +358,13 @@ struct ExecutorEvent { const void *entity_key; int waitable_data; void (*run)(co
 
 class EventsExecutor : public Executor {
 public:
-	explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = nullptr, bool in_thread = false,
-				const ExecutorOptions &options = ExecutorOptions());
-	virtual ~EventsExecutor();
-	std::vector<std::weak_ptr<CallbackGroup>> get_all_callback_groups() override;
-	void add_callback_group(GroupPtr group) override;
-	void spin_once() override;
-	void execute_event(const ExecutorEvent &event);
+  explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = nullptr, bool in_thread = false,
+			  const ExecutorOptions &options = ExecutorOptions());
+  virtual ~EventsExecutor();
+  std::vector<std::weak_ptr<CallbackGroup>> get_all_callback_groups() override;
+  void add_callback_group(GroupPtr group) override;
+  void spin_once() override;
+  void execute_event(const ExecutorEvent &event);
 private:
 	std::shared_ptr<rclcpp::executors::ExecutorEntitiesCollector> collector_;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As much of rclcpp's public classes as the hooks of abi/symbols.def are about: the same names and arguments, so
- * that a compiler gives them the same symbols, and the same calls among them. JAZZY: executors have a collector
- * inside; else they have a map of groups, as up to Iron.
+ * As much of rclcpp's public classes as the hooks of abi/symbols.def are about: the same names and
+ * arguments, so that a compiler gives them the same symbols, and the same calls among them. JAZZY:
+ * executors have a collector inside; else they have a map of groups, as up to Iron.
  */
 #pragma once
 #include <chrono>
@@ -51,10 +51,12 @@ public:
 	void add_subscription(const std::shared_ptr<SubscriptionBase> subscription);
 	void add_service(const std::shared_ptr<ServiceBase> service);
 	void add_client(const std::shared_ptr<ClientBase> client);
-	void collect_all_ptrs(EntityFunction<SubscriptionBase> subscription, EntityFunction<ServiceBase> service,
+	void collect_all_ptrs(EntityFunction<SubscriptionBase> subscription,
+			      EntityFunction<ServiceBase> service,
 			      EntityFunction<ClientBase> client, EntityFunction<TimerBase> timer,
 			      EntityFunction<Waitable> waitable) const;
-private:
+
+      private:
 	CallbackGroupType type_;
 	std::vector<std::weak_ptr<void>> members_;
 };
@@ -69,9 +71,11 @@ public:
 };
 }
 using NodePtr = std::shared_ptr<node_interfaces::NodeBaseInterface>;
-using GroupMap = std::map<std::weak_ptr<CallbackGroup>, std::weak_ptr<node_interfaces::NodeBaseInterface>,
-			  std::owner_less<std::weak_ptr<CallbackGroup>>>;
-using GroupSet = std::set<std::weak_ptr<CallbackGroup>, std::owner_less<std::weak_ptr<CallbackGroup>>>;
+using GroupMap =
+	std::map<std::weak_ptr<CallbackGroup>, std::weak_ptr<node_interfaces::NodeBaseInterface>,
+		 std::owner_less<std::weak_ptr<CallbackGroup>>>;
+using GroupSet =
+	std::set<std::weak_ptr<CallbackGroup>, std::owner_less<std::weak_ptr<CallbackGroup>>>;
 
 namespace executors
 {
@@ -106,7 +110,9 @@ public:
 	virtual void add_callback_group(GroupPtr group, NodePtr node, bool notify = true);
 	virtual const void *collector() const;
 protected:
-	virtual void add_callback_group_to_map(GroupPtr group, NodePtr node, GroupMap &map, bool notify = true);
+  virtual void add_callback_group_to_map(GroupPtr group, NodePtr node, GroupMap &map,
+					 bool notify = true);
+
 private:
 	GroupMap map_;
 #ifdef JAZZY
@@ -125,14 +131,14 @@ public:
 
 class MultiThreadedExecutor : public Executor {
 public:
-	explicit MultiThreadedExecutor(const ExecutorOptions &options = ExecutorOptions(),
-				       size_t number_of_threads = 0, bool yield_before_execute = false,
-				       std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
-	virtual ~MultiThreadedExecutor();
-	void spin() override;
-	size_t threads;
-	bool yields;
-	std::chrono::nanoseconds timeout;
+  explicit MultiThreadedExecutor(const ExecutorOptions &options = ExecutorOptions(),
+				 size_t number_of_threads = 0, bool yield_before_execute = false,
+				 std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
+  virtual ~MultiThreadedExecutor();
+  void spin() override;
+  size_t threads;
+  bool yields;
+  std::chrono::nanoseconds timeout;
 };
 
 class StaticSingleThreadedExecutor : public Executor {
@@ -156,14 +162,15 @@ namespace executors
 /* It has its groups in a list of its own, and looks at them later. */
 class EventsCBGExecutor : public Executor {
 public:
-	explicit EventsCBGExecutor(const ExecutorOptions &options = ExecutorOptions(), size_t number_of_threads = 0,
-				   std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
-	virtual ~EventsCBGExecutor();
-	void spin() override;
-	void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
-	void sync_callback_groups();
-	size_t threads;
-	std::chrono::nanoseconds timeout;
+  explicit EventsCBGExecutor(const ExecutorOptions &options = ExecutorOptions(),
+			     size_t number_of_threads = 0,
+			     std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
+  virtual ~EventsCBGExecutor();
+  void spin() override;
+  void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
+  void sync_callback_groups();
+  size_t threads;
+  std::chrono::nanoseconds timeout;
 private:
 	std::vector<GroupPtr> groups_;
 };
@@ -183,13 +190,14 @@ public:
 
 class EventsExecutor : public Executor {
 public:
-	explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = std::make_unique<EventsQueue>(), bool in_thread = false,
-				const ExecutorOptions &options = ExecutorOptions());
-	virtual ~EventsExecutor();
-	void spin() override;
-	void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
-	const void *collector() const override;
-	bool timers_in_thread;
+  explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = std::make_unique<EventsQueue>(),
+			  bool in_thread = false,
+			  const ExecutorOptions &options = ExecutorOptions());
+  virtual ~EventsExecutor();
+  void spin() override;
+  void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
+  const void *collector() const override;
+  bool timers_in_thread;
 private:
 	std::unique_ptr<EventsQueue> queue_;
 	std::shared_ptr<rclcpp::executors::ExecutorEntitiesCollector> collector_;

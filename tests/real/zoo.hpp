@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes with each kind of entity. They say what they have and write down what they do, so that a trace of them can be compared. The
- * environment variable ZOO_LOG names the file that they write when the program ends, with one line for each fact:
+ * Nodes with each kind of entity. They say what they have and write down what they do, so that a
+ * trace of them can be compared. The environment variable ZOO_LOG names the file that they write
+ * when the program ends, with one line for each fact:
  *
  *   node NAME
  *   publisher|subscription|service|client NODE NAME, timer NODE NANOSECONDS

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that live for some milliseconds: forks COUNT children, AT_ONCE at a time. Each emits rcl_init and
- * EVENTS numbered events, and ends: by itself, by exit(), by a signal, in turn. Prints a line for each that ended:
+ * Processes that live for some milliseconds: forks COUNT children, AT_ONCE at a time. Each emits
+ * rcl_init and EVENTS numbered events, and ends: by itself, by exit(), by a signal, in turn. Prints
+ * a line for each that ended:
  *
  *   brief COUNT AT_ONCE EVENTS        PID LIFETIME_NS HOW
  */

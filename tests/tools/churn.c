@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creates nodes as rclcpp does, and destroys them again, for tests/system/record/churn.py and bench/initlog.py.
+ * Creates nodes as rclcpp does, and destroys them again, for tests/system/record/churn.py and
+ * bench/initlog.py.
  *
  *   churn [--no-fini] [--threads N]
  *
@@ -11,8 +12,9 @@
  *   churn N      N nodes one after the other, in each thread
  *   end
  *
- * A node has a publisher, a subscription, a timer, a service and a client: 16 facts. Node k is named
- * "n<k>". With --no-fini nobody calls rcl_*_fini: what is gone is told only by its address being used again.
+ * A node has a publisher, a subscription, a timer, a service and a client: 16 facts. Node k is
+ * named "n<k>". With --no-fini nobody calls rcl_*_fini: what is gone is told only by its address
+ * being used again.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,8 +40,10 @@ int rcl_client_fini(void *client, void *node);
 long rcl_stub_calls(void);
 
 struct robot {			/* a node and what it has; every member has an address of its own */
-	char *node, *rmw_node, *publisher, *rmw_publisher, *subscription, *rmw_subscription, *receiver;
-	char *subscription_callback, *timer, *timer_callback, *service, *rmw_service, *service_callback;
+	char *node, *rmw_node, *publisher, *rmw_publisher, *subscription, *rmw_subscription,
+		*receiver;
+	char *subscription_callback, *timer, *timer_callback, *service, *rmw_service,
+		*service_callback;
 	char *client, *rmw_client;
 };
 
@@ -158,10 +162,11 @@ int main(int argc, char **argv)
 			destroy(&kept[first_kept++]);
 		if (!strcmp(verb, "churn"))
 			churn_all(threads);
-		(void)printf("{\"pid\": %d, \"nodes\": %ld, \"first_kept\": %ld, \"kept\": %ld, \"facts\": %ld, "
-			     "\"live\": %ld, \"finis\": %ld, \"forwarded\": %ld}\n", getpid(), numbers, first_kept,
-			     kept_end - first_kept, 1 + FACTS * numbers, 1 + FACTS * (kept_end - first_kept), finis,
-			     rcl_stub_calls());
+		(void)printf(
+			"{\"pid\": %d, \"nodes\": %ld, \"first_kept\": %ld, \"kept\": %ld, \"facts\": %ld, "
+			"\"live\": %ld, \"finis\": %ld, \"forwarded\": %ld}\n",
+			getpid(), numbers, first_kept, kept_end - first_kept, 1 + FACTS * numbers,
+			1 + FACTS * (kept_end - first_kept), finis, rcl_stub_calls());
 		(void)fflush(stdout);
 	}
 	return 0;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node whose callbacks do what a real-time program should not, each of them one thing, and how often is known.
+ * A node whose callbacks do what a real-time program should not, each of them one thing, and how
+ * often is known.
  *
  *   costs [ROUNDS]
  *
- * Each round each timer's callback runs once (long before it is due): of 1 s nothing, of 2 s allocations, of 3 s an allocation
- * that nobody frees, of 4 s page faults (PAGES in every tenth round, else none), of 5 s a lock that another thread holds, named "holder", in a span "holder"/"hold", of 6 s
- * system calls. Then there is a span "control"/"step" with an allocation in it. Prints "ready", then waits for a line.
+ * Each round each timer's callback runs once (long before it is due): of 1 s nothing, of 2 s
+ * allocations, of 3 s an allocation that nobody frees, of 4 s page faults (PAGES in every tenth
+ * round, else none), of 5 s a lock that another thread holds, named "holder", in a span
+ * "holder"/"hold", of 6 s system calls. Then there is a span "control"/"step" with an allocation in
+ * it. Prints "ready", then waits for a line.
  */
 #include <pthread.h>
 #include <stdint.h>

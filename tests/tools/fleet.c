@@ -4,10 +4,10 @@
  *
  *   fleet PROCESSES THREADS EVENTS_PER_S SECONDS [BURST]
  *
- * EVENTS_PER_S is that of all together, 0: as fast as they can; it comes in bursts of BURST events of
- * a thread. With SECONDS 0 every thread emits BURST events and ends. Each event carries its thread's number in the
- * fleet and its number in the thread. When all have ended, prints a line of JSON for each process: its
- * pid and what its threads produced, by tid. SIGTERM ends it early.
+ * EVENTS_PER_S is that of all together, 0: as fast as they can; it comes in bursts of BURST events
+ * of a thread. With SECONDS 0 every thread emits BURST events and ends. Each event carries its
+ * thread's number in the fleet and its number in the thread. When all have ended, prints a line of
+ * JSON for each process: its pid and what its threads produced, by tid. SIGTERM ends it early.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -121,7 +121,8 @@ static int collect(FILE **out, const pid_t *pid)
 	pid_t ended;
 
 	for (unsigned i = 0; i < processes; i++) {
-		/* Under the thread sanitizer no handler runs while waitpid() blocks: SIGTERM would wait, too. */
+		/* Under the thread sanitizer no handler runs while waitpid() blocks: SIGTERM would
+		 * wait, too. */
 		while ((ended = waitpid(pid[i], &status, WNOHANG)) == 0)
 			(void)usleep(10000);
 		if (ended != pid[i] || status)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file system that is another directory, and whose writes are slow or fail as a file says from moment to moment:
+ * A file system that is another directory, and whose writes are slow or fail as a file says from
+ * moment to moment:
  *
  *   fuse_faults FAULTS DIR MOUNTPOINT
  *
- * FAULTS holds two u32: the number of the error that every write gives (0: none), and how many microseconds each
- * takes. Runs until it is unmounted. Built where libfuse3 is there.
+ * FAULTS holds two u32: the number of the error that every write gives (0: none), and how many
+ * microseconds each takes. Runs until it is unmounted. Built where libfuse3 is there.
  */
 #define FUSE_USE_VERSION 31
 #include <dirent.h>
@@ -95,13 +96,15 @@ static int do_open(const char *path, struct fuse_file_info *info)
 	return 0;
 }
 
-static int do_read(const char *path, char *to, size_t size, off_t offset, struct fuse_file_info *info)
+static int do_read(const char *path, char *to, size_t size, off_t offset,
+		   struct fuse_file_info *info)
 {
 	(void)path;
 	return result((int)pread((int)info->fh, to, size, offset));
 }
 
-static int do_write(const char *path, const char *from, size_t size, off_t offset, struct fuse_file_info *info)
+static int do_write(const char *path, const char *from, size_t size, off_t offset,
+		    struct fuse_file_info *info)
 {
 	(void)path;
 	if (faults->write_us)
@@ -117,8 +120,8 @@ static int do_release(const char *path, struct fuse_file_info *info)
 	return result(close((int)info->fh));
 }
 
-static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info,
-		      enum fuse_readdir_flags flags)
+static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t offset,
+		      struct fuse_file_info *info, enum fuse_readdir_flags flags)
 {
 	int fd = openat(root, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -136,9 +139,18 @@ static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t of
 }
 
 static const struct fuse_operations operations = {
-	.getattr = do_getattr, .mkdir = do_mkdir, .unlink = do_unlink, .rmdir = do_rmdir, .rename = do_rename,
-	.truncate = do_truncate, .create = do_create, .open = do_open, .read = do_read, .write = do_write,
-	.release = do_release, .readdir = do_readdir,
+	.getattr = do_getattr,
+	.mkdir = do_mkdir,
+	.unlink = do_unlink,
+	.rmdir = do_rmdir,
+	.rename = do_rename,
+	.truncate = do_truncate,
+	.create = do_create,
+	.open = do_open,
+	.read = do_read,
+	.write = do_write,
+	.release = do_release,
+	.readdir = do_readdir,
 };
 
 int main(int argc, char **argv)

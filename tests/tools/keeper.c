@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls tracetools as a node that keeps what it receives on /scan, and publishes it on /map from a timer: `keeper N` makes N runs
- * of the timer. In every third run nothing came before, and it publishes nothing. Prints what it did.
+ * Calls tracetools as a node that keeps what it receives on /scan, and publishes it on /map from a
+ * timer: `keeper N` makes N runs of the timer. In every third run nothing came before, and it
+ * publishes nothing. Prints what it did.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cable with faults: hands frames from one network interface to another and back, later, twice, in another order, or
- * not at all. usage: netbridge LEFT RIGHT
+ * A cable with faults: hands frames from one network interface to another and back, later, twice,
+ * in another order, or not at all. usage: netbridge LEFT RIGHT
  *
  *   LEFT ──▶ [dice: lost? twice?] ──▶ [heap: by the time when it is due] ──▶ RIGHT      and the same the other way
  *
@@ -15,8 +15,8 @@
  *   cut 1, cut 0    nothing passes, also of what is on its way; all passes again
  *   count           answered by "passed N lost N duplicated N overtaken N"
  *
- * It ends at the end of the standard input. Both interfaces, and those at the other ends of their cables, must not leave
- * checksums or segmentation to the hardware: there is none.
+ * It ends at the end of the standard input. Both interfaces, and those at the other ends of their
+ * cables, must not leave checksums or segmentation to the hardware: there is none.
  */
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -145,7 +145,8 @@ static void receive(unsigned from)
 	socklen_t length = sizeof(address);
 	ssize_t size;
 
-	while ((size = recvfrom(port[from], bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)&address, &length)) > 0) {
+	while ((size = recvfrom(port[from], bytes, sizeof(bytes), MSG_DONTWAIT,
+				(struct sockaddr *)&address, &length)) > 0) {
 		if (address.sll_pkttype == PACKET_OUTGOING)
 			continue;
 		if (fault.cut || dice() % MILLION < fault.loss) {
@@ -196,7 +197,8 @@ static int wait_for_interface(const char *name)
 	int fd;
 
 	while (!(address.sll_ifindex = (int)if_nametoindex(name)))
-		if (poll(&(struct pollfd){ .fd = STDIN_FILENO }, 1, 0) > 0 || nanosleep(&moment, NULL) < 0)
+		if (poll(&(struct pollfd){ .fd = STDIN_FILENO }, 1, 0) > 0 ||
+		    nanosleep(&moment, NULL) < 0)
 			return -1;	/* whoever began us is gone */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	if (fd < 0)

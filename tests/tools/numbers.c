@@ -113,7 +113,8 @@ int main(int argc, char **argv)
 		perror(argv[optind]);
 		return 1;
 	}
-	noted = mmap(NULL, THREADS_MAX * sizeof(*noted), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	noted = mmap(NULL, THREADS_MAX * sizeof(*noted), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+		     0);
 	if (noted == MAP_FAILED) {
 		perror("mmap");
 		return 1;

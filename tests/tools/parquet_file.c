@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a Parquet file whose values follow from the number of the row, for tests/system/export/parquet.py.
+ * Writes a Parquet file whose values follow from the number of the row, for
+ * tests/system/export/parquet.py.
  *
  *   parquet_file ROWS FILE
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what the regions of a runtime directory contain, one line each, in the order of their names:
+ * Prints what the regions of a runtime directory contain, one line each, in the order of their
+ * names:
  *
  *     regions DIR      pid state mode flags wraps dropped
  *
@@ -23,7 +24,8 @@
 static void print(const uint8_t *region, size_t size)
 {
 	const struct kymo_region *head = (const struct kymo_region *)region;
-	const uint32_t *ring_page = (const uint32_t *)(region + (size_t)KYMO_RING_DIR_PAGE * KYMO_PAGE);
+	const uint32_t *ring_page =
+		(const uint32_t *)(region + (size_t)KYMO_RING_DIR_PAGE * KYMO_PAGE);
 	const size_t at = (size_t)ring_page[0] * KYMO_PAGE;
 	unsigned wraps = 0;
 	uint64_t dropped = 0;
@@ -43,7 +45,8 @@ static int show(const char *path)
 	struct stat stat = { 0 };
 	void *map = MAP_FAILED;
 
-	if (fd >= 0 && fstat(fd, &stat) == 0 && (size_t)stat.st_size >= (size_t)KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE)
+	if (fd >= 0 && fstat(fd, &stat) == 0 &&
+	    (size_t)stat.st_size >= (size_t)KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE)
 		map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		(void)close(fd);

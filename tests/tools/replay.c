@@ -7,8 +7,8 @@
  *
  *   ts_ns,pid,tid,comm,caller,fn,a0,a1,a2,a3,a4
  *
- * --speed: as recorded; full, each thread as fast as it can; or order, which is full but with the calls
- * of a process one after the other as they stand in the log.
+ * --speed: as recorded; full, each thread as fast as it can; or order, which is full but with the
+ * calls of a process one after the other as they stand in the log.
  *
  * A do_ call is made only where the enabled_ call before it returned true, as callers do.
  */
@@ -289,7 +289,8 @@ static void row_parse(char **at, char *end)
 			continue;
 		if (argument == columns)
 			die("too few arguments");
-		call.value[i] = value_parse(call.function->kind[i], column[argument], quoted[argument]);
+		call.value[i] =
+			value_parse(call.function->kind[i], column[argument], quoted[argument]);
 		argument++;
 	}
 	if (argument != columns)
@@ -510,7 +511,8 @@ int main(int argc, char **argv)
 	log_read(argv[optind]);
 	/* The one strong reference: without it the linker would drop the library. */
 	(void)ros_trace_compile_status();
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		die("cannot map shared memory");
 	shared->start_ns = now_ns() + 50000000;

@@ -6,8 +6,8 @@
  *   scale live THREADS EVENTS          all alive at once, twice
  *   scale libraries ROUNDS LIBRARY...  all loaded, used and unloaded, in each round
  *
- * Prints a line of JSON now and then: what was produced so far, and the sizes of the region, of this
- * process and of its parent, the recorder.
+ * Prints a line of JSON now and then: what was produced so far, and the sizes of the region, of
+ * this process and of its parent, the recorder.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -87,7 +87,8 @@ static void wait_for_recorder(void)
 		unsigned retired = 0;
 
 		for (unsigned i = 0; i < count; i++)
-			retired += __atomic_load_n(&ring_at(region, i)->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED;
+			retired += __atomic_load_n(&ring_at(region, i)->state, __ATOMIC_RELAXED) ==
+				   KYMO_RING_RETIRED;
 		if (!retired) {
 			(void)munmap((void *)region, size);
 			return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls tracetools as a client, a service and a fusing node of Kilted and later do: `service_calls N`
- * makes N service calls, of which every fifth gets no answer, and N / 2 pairs of messages with one
- * fused message each, by a message link. Prints what it did.
+ * Calls tracetools as a client, a service and a fusing node of Kilted and later do: `service_calls
+ * N` makes N service calls, of which every fifth gets no answer, and N / 2 pairs of messages with
+ * one fused message each, by a message link. Prints what it did.
  */
 #include <inttypes.h>
 #include <pthread.h>

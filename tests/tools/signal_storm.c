@@ -4,9 +4,9 @@
  *
  *     signal_storm EVENTS
  *
- * The program emits spans, instants, counters and ROS 2 events; a timer signals it all the time, and
- * the handler emits the same kinds and a name made at run time. Prints what each emitted, as JSON:
- * a span counts as its begin here, its end follows if that was recorded.
+ * The program emits spans, instants, counters and ROS 2 events; a timer signals it all the time,
+ * and the handler emits the same kinds and a name made at run time. Prints what each emitted, as
+ * JSON: a span counts as its begin here, its end follows if that was recorded.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -54,11 +54,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	ros_trace_rcl_init(&action);
-	if (!kymo_thread_ready() || sigaction(SIGALRM, &action, NULL) || setitimer(ITIMER_REAL, &timer, NULL)) {
+	if (!kymo_thread_ready() || sigaction(SIGALRM, &action, NULL) ||
+	    setitimer(ITIMER_REAL, &timer, NULL)) {
 		(void)fprintf(stderr, "signal_storm: cannot start\n");
 		return 1;
 	}
-	while ((emitted[0] < wanted || emitted[1] < HANDLED_MIN) && emitted[0] + emitted[1] < EVENTS_FACTOR * wanted) {
+	while ((emitted[0] < wanted || emitted[1] < HANDLED_MIN) &&
+	       emitted[0] + emitted[1] < EVENTS_FACTOR * wanted) {
 		ROUND(0, "thread");
 		emitted[0]++;
 		KYMO_COUNTER("thread", "counter", (double)emitted[0]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says what it reads, one thing a line, at times it is given: ns since a moment a while ago, which it prints
- * first, on CLOCK_MONOTONIC. "pair AT SIM": the simulation's clock said SIM; "begin AT", "end AT": a span.
- * "now SIM": as "pair", as CARET has it, with the time of the event itself. "go" is answered.
+ * Says what it reads, one thing a line, at times it is given: ns since a moment a while ago, which
+ * it prints first, on CLOCK_MONOTONIC. "pair AT SIM": the simulation's clock said SIM; "begin AT",
+ * "end AT": a span. "now SIM": as "pair", as CARET has it, with the time of the event itself. "go"
+ * is answered.
  */
 #include <inttypes.h>
 #include <stdio.h>

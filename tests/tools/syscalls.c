@@ -4,9 +4,10 @@
  *
  *   syscalls [ROUNDS]
  *
- * Each round each timer's callback runs once (long before it is due): of 1 s without any, of 2 s PARENTS getppid(2), of 3 s a read(2)
- * that another thread lets wait until it sleeps in it, of 4 s a mutex that this thread has meanwhile. Then there is a span
- * "control"/"step" with STEP_PARENTS getppid(2) and a close(2) that fails. All of it is done by a thread of its own, "caller", which
+ * Each round each timer's callback runs once (long before it is due): of 1 s without any, of 2 s
+ * PARENTS getppid(2), of 3 s a read(2) that another thread lets wait until it sleeps in it, of 4 s
+ * a mutex that this thread has meanwhile. Then there is a span "control"/"step" with STEP_PARENTS
+ * getppid(2) and a close(2) that fails. All of it is done by a thread of its own, "caller", which
  * begins when a line has come; "ready" is printed before.
  */
 #include <pthread.h>
@@ -149,7 +150,8 @@ int main(int argc, char **argv)
 	(void)pthread_barrier_init(&held, NULL, 2);
 	(void)puts("ready");
 	(void)fflush(stdout);
-	if (pipe(ends) < 0 || !fgets(line, sizeof(line), stdin) || pthread_create(&thread, NULL, call, NULL))
+	if (pipe(ends) < 0 || !fgets(line, sizeof(line), stdin) ||
+	    pthread_create(&thread, NULL, call, NULL))
 		return 1;
 	for (unsigned round = 0; round < rounds; round++)
 		serve_round();

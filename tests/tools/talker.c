@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node with topics, as far as tracetools is told of it: one publication on each, so many times a second.
+ * A node with topics, as far as tracetools is told of it: one publication on each, so many times a
+ * second.
  *
  *   talker [--init PUBLISHERS] [--rate PER_S] NODE TOPIC...
  *
@@ -36,7 +37,8 @@ static const void *handle(uintptr_t base, unsigned long number)
 
 static void make_publisher(uintptr_t base, unsigned long number, const char *topic)
 {
-	ros_trace_rcl_publisher_init(handle(base, number), handle(NODE, 0), handle(base + 8, number), topic, 10);
+	ros_trace_rcl_publisher_init(handle(base, number), handle(NODE, 0),
+				     handle(base + 8, number), topic, 10);
 }
 
 int main(int argc, char **argv)
@@ -56,7 +58,8 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc || rate < 1 || rate > 100000)
 		return 2;
-	pause = (struct timespec){ .tv_sec = rate == 1, .tv_nsec = rate == 1 ? 0 : (long)(1000000000 / rate) };
+	pause = (struct timespec){ .tv_sec = rate == 1,
+				   .tv_nsec = rate == 1 ? 0 : (long)(1000000000 / rate) };
 	signal(SIGTERM, stop);
 	signal(SIGINT, stop);
 	ros_trace_rcl_init(handle(NODE, 1));

@@ -23,7 +23,9 @@ static size_t told;
 static void tell(uint16_t id, uint64_t a, uint64_t b, uint64_t c)
 {
 	story[told] = (struct told){
-		.head = { .origin = 8 * told, .id = id, .payload_size = 24 }, .word = { a, b, c }, .size = 24,
+		.head = { .origin = 8 * told, .id = id, .payload_size = 24 },
+		.word = { a, b, c },
+		.size = 24,
 	};
 	told++;
 }
@@ -50,9 +52,12 @@ static uint64_t holds(void)
 		assert_non_null(memory);
 		kymo_lives_begin(&lives, memory, told, any_gone);
 		for (size_t i = 0; i < told; i++) {
-			const size_t at = way == 0 ? i : way == 1 ? told - 1 - i : (i * 37 + (size_t)way) % told;
+			const size_t at = way == 0   ? i
+					  : way == 1 ? told - 1 - i
+						     : (i * 37 + (size_t)way) % told;
 
-			kymo_lives_add(&lives, &story[at].head, (const uint8_t *)story[at].word, story[at].size, 8 * at);
+			kymo_lives_add(&lives, &story[at].head, (const uint8_t *)story[at].word,
+				       story[at].size, 8 * at);
 		}
 		kymo_lives_decide(&lives);
 		for (size_t i = 0; i < lives.count; i++)
@@ -76,7 +81,8 @@ static void a_later_one_replaces(void **state)
 	tell(KYMO_POINT_rcl_node_init, 1, 11, 0);
 	tell(KYMO_POINT_rcl_timer_init, 1, 0, 0);		/* another kind, the same address */
 	tell(KYMO_POINT_message_link_partial_sync, 1, 0, 0);
-	tell(KYMO_POINT_message_link_partial_sync, 1, 1, 0);	/* without a row: all of it counts */
+	/* Without a row: all of it counts. */
+	tell(KYMO_POINT_message_link_partial_sync, 1, 1, 0);
 	tell(KYMO_POINT_message_link_partial_sync, 1, 0, 0);
 	assert_int_equal(holds(), 0x6e);
 }
@@ -89,10 +95,12 @@ static void an_object_takes_with_it_what_it_has(void **state)
 	tell(KYMO_POINT_rclcpp_construct_ring_buffer, 7, 10, 0);
 	tell(KYMO_POINT_rclcpp_buffer_to_ipb, 7, 6, 0);
 	tell(KYMO_POINT_rclcpp_ipb_to_subscription, 6, 4, 0);
-	tell(KYMO_POINT_rclcpp_subscription_callback_added, 4, 5, 0);	/* before the receiver is told of */
+	/* Before the receiver is told of. */
+	tell(KYMO_POINT_rclcpp_subscription_callback_added, 4, 5, 0);
 	tell(KYMO_POINT_rclcpp_callback_register, 5, 0, 0);
 	tell(KYMO_POINT_rclcpp_subscription_init, 3, 4, 0);
-	tell(KYMO_POINT_rcl_publisher_init, 3, 1, 34);		/* a publisher at that address stays */
+	/* A publisher at that address stays. */
+	tell(KYMO_POINT_rcl_publisher_init, 3, 1, 34);
 	gone(KYMO_ENTITY_SUBSCRIPTION, 3);
 	tell(KYMO_POINT_rcl_subscription_init, 3, 1, 35);	/* and so does what comes later */
 	assert_int_equal(holds(), 1u << 8 | 1u << 10);
@@ -125,14 +133,16 @@ static void what_was_made_anew_stays(void **state)
 	(void)state;
 	tell(KYMO_POINT_rmw_publisher_init, 22, 0, 0);
 	tell(KYMO_POINT_rcl_publisher_init, 2, 1, 22);
-	tell(KYMO_POINT_rmw_publisher_init, 22, 0, 0);		/* of another, whose own fact is still to come */
+	/* Of another, whose own fact is still to come. */
+	tell(KYMO_POINT_rmw_publisher_init, 22, 0, 0);
 	gone(KYMO_ENTITY_PUBLISHER, 2);
 	assert_int_equal(holds(), 1u << 2);
 
 	tell(KYMO_POINT_rclcpp_subscription_init, 3, 4, 0);
 	tell(KYMO_POINT_rclcpp_subscription_callback_added, 4, 5, 0);
 	tell(KYMO_POINT_rclcpp_callback_register, 5, 0, 0);
-	tell(KYMO_POINT_rclcpp_subscription_init, 6, 4, 0);	/* the same address, another subscription */
+	/* The same address, another subscription. */
+	tell(KYMO_POINT_rclcpp_subscription_init, 6, 4, 0);
 	tell(KYMO_POINT_rclcpp_subscription_callback_added, 4, 7, 0);
 	tell(KYMO_POINT_rclcpp_callback_register, 7, 0, 0);
 	gone(KYMO_ENTITY_SUBSCRIPTION, 3);
@@ -158,8 +168,8 @@ static void nonsense(void **state)
 	srand(1);
 	for (unsigned i = 0; i < 2000; i++) {
 		for (size_t n = 1 + (size_t)rand() % (RECORDS_MAX - 1); n; n--) {
-			tell((uint16_t)(rand() & 1 ? rand() : rand() % KYMO_POINTS_TABLE), (uint64_t)rand() % 8, (uint64_t)rand() % 16,
-			     (uint64_t)rand() % 8);
+			tell((uint16_t)(rand() & 1 ? rand() : rand() % KYMO_POINTS_TABLE),
+			     (uint64_t)rand() % 8, (uint64_t)rand() % 16, (uint64_t)rand() % 8);
 			story[told - 1].size = (size_t)rand() % 25;
 			story[told - 1].head.key = (uint16_t)(rand() % 3);
 			if (rand() % 8 == 0)

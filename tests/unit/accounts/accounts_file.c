@@ -79,14 +79,20 @@ static struct json_object *written(bool ended)
 {
 	const struct accounts_root root = { .kymo = "1.2", .format = ACCOUNTS_FORMAT, .start_ns = 1000, .ended = ended, .paused_ns = 7,
 					    .pause_count = 2, .chunk = ACCOUNTS_UNKNOWN };
-	const struct accounts_totals totals = { .processes = 1, .recorded = 100, .dropped = 3, .init_dropped = 4, .unwritten = 2 };
+	const struct accounts_totals totals = {
+		.processes = 1, .recorded = 100, .dropped = 3, .init_dropped = 4, .unwritten = 2
+	};
 	const struct accounts_kernel kernel = { .source = "tracefs", .recorded = 50, .lost = 5, .left_out = ACCOUNTS_UNKNOWN };
 	const struct accounts_snapshot snapshot = { .cause = "trigger", .at_ns = 1500, .trigger = "callback > 10ms", .what = "/scan",
 						    .value = 12000000, .pid = 4711, .procname = "planner", .tid = ACCOUNTS_UNKNOWN };
-	const struct accounts_clock_changes changes = { .slept = 1, .slept_ns = 9, .set = 1, .set_ns = -5 };
+	const struct accounts_clock_changes changes = {
+		.slept = 1, .slept_ns = 9, .set = 1, .set_ns = -5
+	};
 	const struct accounts_host host = { .kernel = "6.1", .cpu = "Fast", .cpus = 8 };
-	struct json_object *whole = accounts_object(ACCOUNTS_ROOT, &root), *array = json_object_new_array();
-	struct json_object *object = accounts_object(ACCOUNTS_PROCESS, &process), *threads = json_object_new_array();
+	struct json_object *whole = accounts_object(ACCOUNTS_ROOT, &root),
+			   *array = json_object_new_array();
+	struct json_object *object = accounts_object(ACCOUNTS_PROCESS, &process),
+			   *threads = json_object_new_array();
 
 	json_object_array_add(threads, accounts_object(ACCOUNTS_THREAD, &thread));
 	json_object_object_add(object, "threads", threads);
@@ -202,7 +208,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
 		cmocka_unit_test(unknown_members_are_left_out),
-		cmocka_unit_test_setup_teardown(counts_of_a_killed_recorder_are_old, setup, teardown),
+		cmocka_unit_test_setup_teardown(counts_of_a_killed_recorder_are_old, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_file_is_not_trusted, setup, teardown),
 	};
 

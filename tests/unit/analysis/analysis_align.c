@@ -20,11 +20,13 @@
 struct clocks {
 	const char *name;
 	double ahead_ns, rate, rate_later;	/* the second from the middle of the trace on */
-	double wave_ns, wave_s;			/* slewed to and fro, by so much, in so many seconds */
+	/* Slewed to and fro, by so much, in so many seconds. */
+	double wave_ns, wave_s;
 	double seconds;
 	unsigned messages;			/* each way */
 	double least_ns, usual_ns;		/* delays */
-	double there_until, back_from;		/* parts of the trace in which messages go each way */
+	/* Parts of the trace in which messages go each way. */
+	double there_until, back_from;
 };
 
 static uint64_t seed;
@@ -49,7 +51,8 @@ static double ahead(const struct clocks *c, double t)
 /* Delays are short now and then, and long behind a busy CPU. */
 static double delay(const struct clocks *c)
 {
-	return c->least_ns + c->usual_ns * chance() * chance() + (chance() < 0.02 ? 50 * c->usual_ns : 0);
+	return c->least_ns + c->usual_ns * chance() * chance() +
+	       (chance() < 0.02 ? 50 * c->usual_ns : 0);
 }
 
 static int64_t by_a(double t)
@@ -69,7 +72,8 @@ static void exchange(const struct clocks *c, struct bounds *most, struct bounds 
 		double taken = sent + delay(c) / SECOND;
 
 		assert_int_equal(bounds_add(most, by_a(sent), by_b(c, taken) - by_a(sent)), 0);
-		sent = c->seconds * (c->back_from + (1 - c->back_from) * (i + chance()) / c->messages);
+		sent = c->seconds *
+		       (c->back_from + (1 - c->back_from) * (i + chance()) / c->messages);
 		taken = sent + delay(c) / SECOND;
 		assert_int_equal(bounds_add(least, by_a(taken), by_a(taken) - by_b(c, sent)), 0);
 	}
@@ -88,18 +92,24 @@ static void check(const struct clocks *c, struct bounds_fit *fit)
 		for (unsigned part = 0; part < 4; part++) {
 			const struct bounds_knot *knot = &fit->knot[k];
 			int64_t ns = knot->ns + (knot[1].ns - knot->ns) * part / 4;
-			int64_t is = knot->ahead_ns + (knot[1].ahead_ns - knot->ahead_ns) * part / 4;
-			int64_t wrong = llabs(is - (int64_t)ahead(c, (double)(ns - EPOCH) / SECOND));
-			int64_t bound = knot->error_ns > knot[1].error_ns ? knot->error_ns : knot[1].error_ns;
+			int64_t is =
+				knot->ahead_ns + (knot[1].ahead_ns - knot->ahead_ns) * part / 4;
+			int64_t wrong =
+				llabs(is - (int64_t)ahead(c, (double)(ns - EPOCH) / SECOND));
+			int64_t bound = knot->error_ns > knot[1].error_ns ? knot->error_ns
+									  : knot[1].error_ns;
 
 			if (wrong > bound)
-				fail_msg("%s: wrong by %lld ns, and said to be by at most %lld ns, at %g s", c->name,
-					 (long long)wrong, (long long)bound, (double)(ns - EPOCH) / SECOND);
+				fail_msg(
+					"%s: wrong by %lld ns, and said to be by at most %lld ns, at %g s",
+					c->name, (long long)wrong, (long long)bound,
+					(double)(ns - EPOCH) / SECOND);
 			error_ns = bound > error_ns ? bound : error_ns;
 		}
 	}
 	/* A bound that is true is worth something if it is tight, too. */
-	if (c->there_until == 1 && c->back_from == 0 && (double)error_ns > 20 * (c->least_ns + c->usual_ns))
+	if (c->there_until == 1 && c->back_from == 0 &&
+	    (double)error_ns > 20 * (c->least_ns + c->usual_ns))
 		fail_msg("%s: the error is said to be up to %lld ns", c->name, (long long)error_ns);
 	bounds_free(&most);
 	bounds_free(&least);
@@ -108,29 +118,95 @@ static void check(const struct clocks *c, struct bounds_fit *fit)
 static void the_truth_is_inside(void **state)
 {
 	static const struct clocks all[] = {
-		{ .name = "equal clocks", .seconds = 10, .messages = 100, .least_ns = 40e3, .usual_ns = 100e3,
+		{ .name = "equal clocks",
+		  .seconds = 10,
+		  .messages = 100,
+		  .least_ns = 40e3,
+		  .usual_ns = 100e3,
 		  .there_until = 1 },
-		{ .name = "one second ahead", .ahead_ns = 1e9, .seconds = 30, .messages = 3000, .least_ns = 40e3,
-		  .usual_ns = 100e3, .there_until = 1 },
-		{ .name = "half a year behind", .ahead_ns = -15e15, .seconds = 10, .messages = 1000,
-		  .least_ns = 40e3, .usual_ns = 100e3, .there_until = 1 },
-		{ .name = "150 ppm", .ahead_ns = 5e6, .rate = 150e-6, .rate_later = 150e-6, .seconds = 600,
-		  .messages = 60000, .least_ns = 60e3, .usual_ns = 200e3, .there_until = 1 },
-		{ .name = "-900 ppm", .ahead_ns = 5e6, .rate = -900e-6, .rate_later = -900e-6, .seconds = 60,
-		  .messages = 6000, .least_ns = 60e3, .usual_ns = 200e3, .there_until = 1 },
-		{ .name = "a rate that changes", .rate = 10e-6, .rate_later = 90e-6, .seconds = 100,
-		  .messages = 5000, .least_ns = 60e3, .usual_ns = 200e3, .there_until = 1 },
-		{ .name = "slewed to and fro", .rate = 20e-6, .rate_later = 20e-6, .wave_ns = 1e6, .wave_s = 30,
-		  .seconds = 300, .messages = 30000, .least_ns = 60e3, .usual_ns = 100e3, .there_until = 1 },
-		{ .name = "ten messages", .ahead_ns = -3e6, .rate = 30e-6, .rate_later = 30e-6, .seconds = 5,
-		  .messages = 10, .least_ns = 60e3, .usual_ns = 200e3, .there_until = 1 },
-		{ .name = "one message each way", .ahead_ns = 7e9, .seconds = 1, .messages = 1, .least_ns = 60e3,
-		  .usual_ns = 200e3, .there_until = 1 },
-		{ .name = "there first, back later", .ahead_ns = 2e6, .rate = 80e-6, .rate_later = 80e-6,
-		  .seconds = 60, .messages = 600, .least_ns = 60e3, .usual_ns = 200e3, .there_until = 0.3,
+		{ .name = "one second ahead",
+		  .ahead_ns = 1e9,
+		  .seconds = 30,
+		  .messages = 3000,
+		  .least_ns = 40e3,
+		  .usual_ns = 100e3,
+		  .there_until = 1 },
+		{ .name = "half a year behind",
+		  .ahead_ns = -15e15,
+		  .seconds = 10,
+		  .messages = 1000,
+		  .least_ns = 40e3,
+		  .usual_ns = 100e3,
+		  .there_until = 1 },
+		{ .name = "150 ppm",
+		  .ahead_ns = 5e6,
+		  .rate = 150e-6,
+		  .rate_later = 150e-6,
+		  .seconds = 600,
+		  .messages = 60000,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 1 },
+		{ .name = "-900 ppm",
+		  .ahead_ns = 5e6,
+		  .rate = -900e-6,
+		  .rate_later = -900e-6,
+		  .seconds = 60,
+		  .messages = 6000,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 1 },
+		{ .name = "a rate that changes",
+		  .rate = 10e-6,
+		  .rate_later = 90e-6,
+		  .seconds = 100,
+		  .messages = 5000,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 1 },
+		{ .name = "slewed to and fro",
+		  .rate = 20e-6,
+		  .rate_later = 20e-6,
+		  .wave_ns = 1e6,
+		  .wave_s = 30,
+		  .seconds = 300,
+		  .messages = 30000,
+		  .least_ns = 60e3,
+		  .usual_ns = 100e3,
+		  .there_until = 1 },
+		{ .name = "ten messages",
+		  .ahead_ns = -3e6,
+		  .rate = 30e-6,
+		  .rate_later = 30e-6,
+		  .seconds = 5,
+		  .messages = 10,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 1 },
+		{ .name = "one message each way",
+		  .ahead_ns = 7e9,
+		  .seconds = 1,
+		  .messages = 1,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 1 },
+		{ .name = "there first, back later",
+		  .ahead_ns = 2e6,
+		  .rate = 80e-6,
+		  .rate_later = 80e-6,
+		  .seconds = 60,
+		  .messages = 600,
+		  .least_ns = 60e3,
+		  .usual_ns = 200e3,
+		  .there_until = 0.3,
 		  .back_from = 0.7 },
-		{ .name = "far apart, quick there", .ahead_ns = 1e3, .seconds = 60, .messages = 20000,
-		  .least_ns = 5e6, .usual_ns = 3e6, .there_until = 1 },
+		{ .name = "far apart, quick there",
+		  .ahead_ns = 1e3,
+		  .seconds = 60,
+		  .messages = 20000,
+		  .least_ns = 5e6,
+		  .usual_ns = 3e6,
+		  .there_until = 1 },
 	};
 	struct bounds_fit *fit = calloc(1, sizeof(*fit));
 
@@ -176,7 +252,9 @@ static void the_quickest_stay(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 1000000; i++)
-		assert_int_equal(bounds_add(&bounds, i, i == 777777 || i == 3 ? -5 : 1000 + (int64_t)i % 7), 0);
+		assert_int_equal(
+			bounds_add(&bounds, i, i == 777777 || i == 3 ? -5 : 1000 + (int64_t)i % 7),
+			0);
 	assert_true(bounds.count <= BOUNDS_MAX && bounds.count >= BOUNDS_MAX / 4);
 	for (unsigned i = 0; i < bounds.count; i++) {
 		least = bounds.bound[i].most_ns < least ? bounds.bound[i].most_ns : least;
@@ -217,16 +295,21 @@ static void ring_messages(const struct ring *r, struct messages *messages)
 		unsigned from = (unsigned)(edge[0] - '0'), to = (unsigned)(edge[1] - '0');
 
 		for (unsigned i = 0; i < RING_SECONDS * r->hz; i++) {
-			double sent = (i + chance()) / r->hz, taken = sent + delay(&delays) / SECOND;
-			int64_t sent_ns = EPOCH + (int64_t)ring_time(r, from, sent), taken_ns = EPOCH + (int64_t)ring_time(r, to, taken);
+			double sent = (i + chance()) / r->hz,
+			       taken = sent + delay(&delays) / SECOND;
+			int64_t sent_ns = EPOCH + (int64_t)ring_time(r, from, sent),
+				taken_ns = EPOCH + (int64_t)ring_time(r, to, taken);
 
-			assert_int_equal(bounds_add(&messages->bounds[from * r->hosts + to], sent_ns, taken_ns - sent_ns), 0);
+			assert_int_equal(bounds_add(&messages->bounds[from * r->hosts + to],
+						    sent_ns, taken_ns - sent_ns),
+					 0);
 		}
 	}
 }
 
 /* What @host's own time at the true time @t is by the first host's clock. */
-static int64_t ring_shifted(const struct ring *r, const struct aligned_host *host, unsigned index, double t, int64_t *error_ns)
+static int64_t ring_shifted(const struct ring *r, const struct aligned_host *host, unsigned index,
+			    double t, int64_t *error_ns)
 {
 	int64_t own = EPOCH + (int64_t)ring_time(r, index, t);
 	const struct kymo_ctf_shift *s = host->shift;
@@ -240,7 +323,9 @@ static int64_t ring_shifted(const struct ring *r, const struct aligned_host *hos
 	}
 	s += at;
 	*error_ns = s[0].error_ns > s[1].error_ns ? s[0].error_ns : s[1].error_ns;
-	return own + s[0].by_ns + (int64_t)((double)(own - s[0].ns) / (double)(s[1].ns - s[0].ns) * (double)(s[1].by_ns - s[0].by_ns));
+	return own + s[0].by_ns +
+	       (int64_t)((double)(own - s[0].ns) / (double)(s[1].ns - s[0].ns) *
+			 (double)(s[1].by_ns - s[0].by_ns));
 }
 
 static void ring_check(const struct ring *r)
@@ -264,9 +349,11 @@ static void ring_check(const struct ring *r)
 			fail_msg("%s: host %u is compared by %s, over %u hosts", r->name, i, align_how_name(host->pub.how), host->pub.between);
 		for (double t = 0; t < RING_SECONDS && i; t += 0.37) {
 			double ahead_ns = ring_time(r, i, t) - ring_time(r, 0, t);
-			int64_t error_ns, wrong = llabs(ring_shifted(r, host, i, t, &error_ns) - (EPOCH + (int64_t)ring_time(r, 0, t)));
+			int64_t error_ns, wrong = llabs(ring_shifted(r, host, i, t, &error_ns) -
+							(EPOCH + (int64_t)ring_time(r, 0, t)));
 
-			if (host->pub.how == ALIGN_MESSAGES && (wrong > error_ns || error_ns > 3000000))
+			if (host->pub.how == ALIGN_MESSAGES &&
+			    (wrong > error_ns || error_ns > 3000000))
 				fail_msg("%s: host %u is wrong by %lld ns, and said to be by %lld ns, at %g s", r->name, i, (long long)wrong,
 					 (long long)error_ns, t);
 			if (host->pub.is_most && ahead_ns > (double)host->pub.bound_ns + 1e6)
@@ -307,7 +394,8 @@ static void ways_over_others(void **state)
 	}
 }
 
-/* Where nobody knows by how much, messages between two such hosts do not arrive before they were sent, either. */
+/* Where nobody knows by how much, messages between two such hosts do not arrive before they were
+ * sent, either. */
 static void all_left_are_in_order(void **state)
 {
 	static const struct ring r = { "a chain", 3, "01 12", { 0 }, 20, { 0, W, W }, { 0, 0, 1 } };
@@ -323,7 +411,8 @@ static void all_left_are_in_order(void **state)
 	assert_int_equal(align_settle(&align, &messages), 0);
 	for (unsigned i = 0; i < messages.bounds[1 * 3 + 2].count; i++) {
 		const struct align_bound *bound = &messages.bounds[1 * 3 + 2].bound[i];
-		int64_t sent = bound->ns - align.host[1].pub.ahead_ns, taken = bound->ns + bound->most_ns - align.host[2].pub.ahead_ns;
+		int64_t sent = bound->ns - align.host[1].pub.ahead_ns,
+			taken = bound->ns + bound->most_ns - align.host[2].pub.ahead_ns;
 
 		assert_true(taken >= sent);
 	}

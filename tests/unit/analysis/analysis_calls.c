@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls by thread (analysis/system/system_calls.h): whole ones, those without a begin or an end, and where events were lost. */
+/* System calls by thread (analysis/system/system_calls.h): whole ones, those without a begin or an
+ * end, and where events were lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static void take(void *context, const struct system_call *call)
 	seen->call[seen->count++] = *call;
 }
 
-static void check(const struct system_call *call, int32_t tid, const char *name, int64_t start_ns, int64_t end_ns)
+static void check(const struct system_call *call, int32_t tid, const char *name, int64_t start_ns,
+		  int64_t end_ns)
 {
 	assert_int_equal(call->tid, tid);
 	assert_string_equal(call->name, name);
@@ -75,7 +77,8 @@ static void test_without_end(void **state)
 	check(&seen.call[1], 100, "write", 2000, 2000);
 	check(&seen.call[2], 100, "close", 3000, 3000);
 	check(&seen.call[3], 100, "exit", 4000, 4000);
-	assert_true(!seen.call[0].is_ended && !seen.call[0].has_ret && !seen.call[3].is_ended && !seen.call[2].is_begun);
+	assert_true(!seen.call[0].is_ended && !seen.call[0].has_ret && !seen.call[3].is_ended &&
+		    !seen.call[2].is_begun);
 	calls_free(&calls);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures, made by hand: both formats, byte orders, links and IP versions, parts, requests, damage, and messages that match. */
+/* Captures, made by hand: both formats, byte orders, links and IP versions, parts, requests,
+ * damage, and messages that match. */
 #include "analysis/capture/capture.h"
 #include "feed.h"
 
@@ -87,8 +88,30 @@ static void acknack(struct bytes *b, uint32_t number, uint32_t missing)
 static void ethernet(struct bytes *frame, const struct bytes *payload, uint8_t to)
 {
 	static const uint8_t link[18] = { [12] = 0x81, [16] = 0x08 };
-	const uint8_t ip[] = { 0x46, 0, (uint8_t)((payload->size + 32) >> 8), (uint8_t)(payload->size + 32),
-			       0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, to, 0, 0, 0, 0 };
+	const uint8_t ip[] = { 0x46,
+			       0,
+			       (uint8_t)((payload->size + 32) >> 8),
+			       (uint8_t)(payload->size + 32),
+			       0,
+			       0,
+			       0,
+			       0,
+			       64,
+			       17,
+			       0,
+			       0,
+			       10,
+			       0,
+			       0,
+			       1,
+			       10,
+			       0,
+			       0,
+			       to,
+			       0,
+			       0,
+			       0,
+			       0 };
 
 	put_bytes(frame, link, sizeof(link));
 	put_bytes(frame, ip, sizeof(ip));
@@ -198,7 +221,8 @@ static void formats(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		const bool little = i & 1, nano = i & 2, is_cooked = i & 4;
-		struct bytes payload = { .size = 0 }, frame = { .size = 0 }, file = { .size = 0 }, ng = { .size = 0 };
+		struct bytes payload = { .size = 0 }, frame = { .size = 0 }, file = { .size = 0 },
+			     ng = { .size = 0 };
 
 		rtps(&payload, little);
 		stamp(&payload, little);
@@ -223,7 +247,8 @@ static void formats(void **state)
 /* Each file, cut off after each byte: no crash, and what was whole is there. */
 static void cut_off(void **state)
 {
-	struct bytes payload = { .size = 0 }, frame = { .size = 0 }, file[2] = { { .size = 0 }, { .size = 0 } };
+	struct bytes payload = { .size = 0 }, frame = { .size = 0 },
+		     file[2] = { { .size = 0 }, { .size = 0 } };
 	struct captures *captures;
 
 	(void)state;
@@ -262,7 +287,8 @@ static void cut_off(void **state)
 			}
 }
 
-static void one(struct bytes *file, uint32_t us, uint8_t to, bool is_request, uint32_t number, uint32_t part, bool stamped)
+static void one(struct bytes *file, uint32_t us, uint8_t to, bool is_request, uint32_t number,
+		uint32_t part, bool stamped)
 {
 	struct bytes payload = { .size = 0 }, frame = { .size = 0 };
 
@@ -305,7 +331,8 @@ static void sent_again(void **state)
 	captures_free(captures);
 }
 
-/* A message of a trace, and its packet; another writer's message of the same nanosecond is not meant. */
+/* A message of a trace, and its packet; another writer's message of the same nanosecond is not
+ * meant. */
 static void matches(void **state)
 {
 	struct feed *f = *state;
@@ -341,7 +368,8 @@ static void matches(void **state)
 	assert_string_equal(message->publisher->topic->name, "/t");
 	assert_ptr_equal(capture_message(capture, captures_packet(captures, 0)), message);
 	assert_null(capture_message(capture, captures_packet(captures, 1)));
-	assert_ptr_equal(capture_publisher(capture, captures_packet(captures, 1)), message->publisher);
+	assert_ptr_equal(capture_publisher(capture, captures_packet(captures, 1)),
+			 message->publisher);
 	assert_int_equal(message->packets, 2);
 	assert_int_equal(message->again, 1);
 	assert_int_equal(message->first_ns, 3000000000);
@@ -351,11 +379,17 @@ static void matches(void **state)
 	assert_ptr_equal(capture_publication(capture, message->id), message);
 	assert_null(capture_publication(capture, message->id - 1));	/* /other has no packet */
 	assert_null(capture_publication(capture, 0));
-	/* A later message of this publisher waited for it, if that was under way when it was sent again. */
-	assert_ptr_equal(capture_before(capture, message->publisher, message->id + 1, 3000000001, 3000009000), message);
-	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000009001, 3000010000));
-	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000000001, 3000008999));
-	assert_null(capture_before(capture, message->publisher, message->id, 3000000001, 3000009000));
+	/* A later message of this publisher waited for it, if that was under way when it was sent
+	 * again. */
+	assert_ptr_equal(capture_before(capture, message->publisher, message->id + 1, 3000000001,
+					3000009000),
+			 message);
+	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000009001,
+				   3000010000));
+	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000000001,
+				   3000008999));
+	assert_null(
+		capture_before(capture, message->publisher, message->id, 3000000001, 3000009000));
 	assert_null(capture_before(capture, NULL, message->id + 1, 3000000001, 3000009000));
 	assert_true(capture_covers(capture, 3000000000) && capture_covers(capture, 3000009000));
 	assert_false(capture_covers(capture, 2999999999) || capture_covers(capture, 3000009001));
@@ -367,7 +401,10 @@ static void matches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formats), cmocka_unit_test(cut_off), cmocka_unit_test(sent_again), TEST(matches),
+		cmocka_unit_test(formats),
+		cmocka_unit_test(cut_off),
+		cmocka_unit_test(sent_again),
+		TEST(matches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

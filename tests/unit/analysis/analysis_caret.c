@@ -31,7 +31,8 @@ static void joins(void **state)
 	static const int64_t joined[] = { 1, 10, 100, 1, 10, 101, 2, 20, 0, 3, 0, 0 };
 	static const int64_t every[] = { 1, 10, 12, 1, 10, 15, 2, 20, 20, 2, 20, 25, 3, 0, 0 };
 	static const int64_t once[] = { 1, 10, 12, 2, 20, 20, 3, 0, 0 };
-	struct records left = { .columns = 2 }, right = { .columns = 2 }, stamps = { .columns = 1 }, out;
+	struct records left = { .columns = 2 }, right = { .columns = 2 }, stamps = { .columns = 1 },
+		       out;
 
 	(void)state;
 	add(&left, 1, 10);
@@ -65,7 +66,8 @@ static void joins(void **state)
 
 /*
  * /sensor -> /in -> /fusion -> /out -> /actuator. The fusion publishes on its own clock, every 100;
- * inputs come at 10, 40, 110, 310; the third output finds nothing new, the last input none after it.
+ * inputs come at 10, 40, 110, 310; the third output finds nothing new, the last input none after
+ * it.
  */
 static void run(struct feed *f, bool lose_second)
 {
@@ -149,8 +151,8 @@ static void done(struct asked *asked)
 
 #define PATH "/sensor -> /in -> /fusion -> /out -> /actuator"
 
-static void response(const struct caret_path *path, enum caret_case which, size_t at, int64_t start_ns,
-		     int64_t value_ns)
+static void response(const struct caret_path *path, enum caret_case which, size_t at,
+		     int64_t start_ns, int64_t value_ns)
 {
 	assert_true(at < path->count[which]);
 	assert_int_equal(path->response[which][at].start_ns, start_ns);

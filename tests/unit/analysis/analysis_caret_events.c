@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model: events of CARET's tracer, of its rclcpp on Humble, and executors of all generations. */
+/* The model: events of CARET's tracer, of its rclcpp on Humble, and executors of all
+ * generations. */
 #include "feed.h"
 
 static void group_of_timer(struct feed *f, int64_t ns, uint64_t group, uint64_t timer)
@@ -119,7 +120,8 @@ static void facts_kind_by_kind(void **state)
 	assert_null(model_client(f->model, 1)->node);
 }
 
-/* Ring buffers are told after the subscriptions they serve; before or after is told by true times. */
+/* Ring buffers are told after the subscriptions they serve; before or after is told by true
+ * times. */
 static void buffers_kind_by_kind(void **state)
 {
 	struct feed *f = *state;
@@ -193,7 +195,8 @@ static void stamp_after_the_write(void **state)
 	assert_int_equal(f->publish[5].source_ns, 7000);
 }
 
-/* As kymo records stock Humble and Iron: their own rmw_publish, which has no stamp, and the stamp behind it. */
+/* As kymo records stock Humble and Iron: their own rmw_publish, which has no stamp, and the stamp
+ * behind it. */
 static void stamp_after_rmw_publish(void **state)
 {
 	struct feed *f = *state;

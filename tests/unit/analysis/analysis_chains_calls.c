@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains that go through service calls: /a asks /b for /add, and publishes what it got on /x for /c. */
+/* Chains that go through service calls: /a asks /b for /add, and publishes what it got on /x for
+ * /c. */
 #include "chains_feed.h"
 #include "base/array.h"
 

@@ -89,7 +89,8 @@ static void test_ends_only(void **state)
 	faults_init(&faults, take, &seen);
 	faults_handled(&faults, HOST, 3, 100, 10, PAGE, true);
 	faults_entry(&faults, HOST, 3, 100, 20, PAGE);
-	faults_handled(&faults, HOST, 3, 100, 30, 7 * PAGE, false);	/* that of another page: the first one has no end */
+	/* That of another page: the first one has no end. */
+	faults_handled(&faults, HOST, 3, 100, 30, 7 * PAGE, false);
 	assert_int_equal(seen.count, 3);
 	check(&seen.fault[0], 100, 10, 10);
 	assert_true(seen.fault[0].is_major);

@@ -29,8 +29,8 @@ static void gids(void **state)
 
 static void every_layer_is_told(void **state)
 {
-	static const enum model_layer out[] = { MODEL_LAYER_RCLCPP, MODEL_LAYER_RCL, MODEL_LAYER_RMW,
-						MODEL_LAYER_RMW };
+	static const enum model_layer out[] = { MODEL_LAYER_RCLCPP, MODEL_LAYER_RCL,
+						MODEL_LAYER_RMW, MODEL_LAYER_RMW };
 	struct feed *f = *state;
 
 	on(f, 1, 1);
@@ -101,7 +101,8 @@ static void published_in_which_run(void **state)
 	on(f, 1, 1);
 	publisher(f, 10, 0x100, 0x10, "/t");
 	subscription(f, 11, 0x200, 0x10, "/in");
-	/* A reentrant callback: two threads in one callback at once; on one of them another inside. */
+	/* A reentrant callback: two threads in one callback at once; on one of them another
+	 * inside. */
 	on(f, 1, 1);
 	start(f, 100, 0x202);
 	on(f, 1, 2);
@@ -286,7 +287,8 @@ static void rules(void **state)
 
 /* ---- lifecycles ---- */
 
-static void transition(struct feed *f, int64_t ns, uint64_t machine, const char *from, const char *to)
+static void transition(struct feed *f, int64_t ns, uint64_t machine, const char *from,
+		       const char *to)
 {
 	EV(ns, "rcl_lifecycle_transition", "state_machine", machine, "\"start_label", from,
 	   "\"goal_label", to);

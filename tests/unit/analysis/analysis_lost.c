@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a message was lost that a subscription never received: one step of its path after the other, and what proves nothing. */
+/* Where a message was lost that a subscription never received: one step of its path after the
+ * other, and what proves nothing. */
 #include "analysis/stats/stats_losses.h"
 #include "dds_feed.h"
 
 #define SECOND 1000000000
 
-static void qos(struct feed *f, int64_t ns, uint64_t rmw, const char *reliability, const char *durability, int64_t deadline)
+static void qos(struct feed *f, int64_t ns, uint64_t rmw, const char *reliability,
+		const char *durability, int64_t deadline)
 {
 	DDS(ns, "qos", "rmw_handle", rmw, "\"history", "keep_last", "depth", P(2), "\"reliability", reliability, "\"durability",
 	    durability, "deadline", P(deadline), "lifespan", P(0));
@@ -174,8 +176,8 @@ static void two_writers(void **state)
 	losses_destroy(losses);
 }
 
-static void of_qualities(struct feed *f, const char *offered, const char *wanted, const char *kept, const char *wants_kept,
-			 int64_t offered_ns, int64_t wanted_ns)
+static void of_qualities(struct feed *f, const char *offered, const char *wanted, const char *kept,
+			 const char *wants_kept, int64_t offered_ns, int64_t wanted_ns)
 {
 	on(f, 1, 1);
 	qos(f, 1, 0x1100, offered, kept, offered_ns);
@@ -272,9 +274,18 @@ static void lifespan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_layer),     TEST(what_proves_nothing), TEST(no_events_of_the_middleware), TEST(qualities_that_do_not_fit),
-		TEST(durability),     TEST(deadline),		 TEST(qualities_that_fit),	    TEST(keeps_all),
-		TEST(lifespan),	      TEST(two_writers),	 TEST(no_events_of_the_sender),	    TEST(no_events_of_the_reader),
+		TEST(each_layer),
+		TEST(what_proves_nothing),
+		TEST(no_events_of_the_middleware),
+		TEST(qualities_that_do_not_fit),
+		TEST(durability),
+		TEST(deadline),
+		TEST(qualities_that_fit),
+		TEST(keeps_all),
+		TEST(lifespan),
+		TEST(two_writers),
+		TEST(no_events_of_the_sender),
+		TEST(no_events_of_the_reader),
 		TEST(no_deadline_is_offered),
 	};
 

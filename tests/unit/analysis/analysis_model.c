@@ -272,7 +272,9 @@ static void hosts(void **state)
 static void lost_events(void **state)
 {
 	struct feed *f = *state;
-	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150 };
+	struct kymo_ctf_event loss = {
+		.bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150
+	};
 
 	on(f, 10, 10);
 	start(f, 100, 0x1);
@@ -293,11 +295,14 @@ static void lost_events(void **state)
 	assert_int_equal(f->unfinisheds, 1);
 }
 
-/* Threads with an init log have two streams. What the kernel's trace beside theirs lost is not theirs; what their own lost may be. */
+/* Threads with an init log have two streams. What the kernel's trace beside theirs lost is not
+ * theirs; what their own lost may be. */
 static void lost_elsewhere(void **state)
 {
 	struct feed *f = *state;
-	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150, .stream = 70 };
+	struct kymo_ctf_event loss = {
+		.bound = KYMO_CTF_LOSS, .lost = 5, .loss_begin_ns = 120, .ns = 150, .stream = 70
+	};
 
 	assert_int_equal(model_set_host(f->model, 0, "robot", 0), 0);
 	assert_int_equal(model_set_host(f->model, 1, "robot", 0), 0);

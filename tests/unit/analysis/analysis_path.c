@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The path of a message inside the middleware: what the model makes of its events, and how two instances are compared. */
+/* The path of a message inside the middleware: what the model makes of its events, and how two
+ * instances are compared. */
 #include "analysis/why/why.h"
 #include "dds_feed.h"
 
@@ -75,10 +76,17 @@ static void taken_before_cached(void **state)
 
 /* ---- the parts of two instances ---- */
 
-static void add(struct why_parts *parts, unsigned hop, enum why_kind kind, int64_t begin_ns, int64_t ns)
+static void add(struct why_parts *parts, unsigned hop, enum why_kind kind, int64_t begin_ns,
+		int64_t ns)
 {
 	parts->part[parts->count++] = (struct why_part){
-		.kind = kind, .hop = hop, .begin_ns = begin_ns, .end_ns = begin_ns + ns, .ns = ns, .longest_ns = ns, .pieces = 1,
+		.kind = kind,
+		.hop = hop,
+		.begin_ns = begin_ns,
+		.end_ns = begin_ns + ns,
+		.ns = ns,
+		.longest_ns = ns,
+		.pieces = 1,
 	};
 }
 

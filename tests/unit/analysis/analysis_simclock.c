@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of a simulation out of pairs: pauses, rates, jumps, ends; and beside CARET's straight line. */
+/* The time of a simulation out of pairs: pauses, rates, jumps, ends; and beside CARET's straight
+ * line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,9 @@ static double at(const struct simclock *clock, double system_s)
 
 static double between(const struct simclock *clock, double from_s, double to_s)
 {
-	return (double)simclock_between(clock, T0 + (int64_t)(from_s * 1e9), T0 + (int64_t)(to_s * 1e9)) / 1e9;
+	return (double)simclock_between(clock, T0 + (int64_t)(from_s * 1e9),
+					T0 + (int64_t)(to_s * 1e9)) /
+	       1e9;
 }
 
 #define SAME(a, b) assert_true((a) - (b) < 1e-6 && (b) - (a) < 1e-6)
@@ -69,9 +72,12 @@ static void pause_and_rates(void **state)
 
 static void beyond_the_ends(void **state)
 {
-	static const struct simclock_pair runs[] = { { T0, 10 * S }, { T0 + S, 12 * S }, { T0 + 2 * S, 12 * S + S / 2 } };
-	static const struct simclock_pair stands[] = { { T0, 10 * S }, { T0 + S, 10 * S }, { T0 + 2 * S, 11 * S },
-						       { T0 + 3 * S, 11 * S } };
+	static const struct simclock_pair runs[] = { { T0, 10 * S },
+						     { T0 + S, 12 * S },
+						     { T0 + 2 * S, 12 * S + S / 2 } };
+	static const struct simclock_pair stands[] = {
+		{ T0, 10 * S }, { T0 + S, 10 * S }, { T0 + 2 * S, 11 * S }, { T0 + 3 * S, 11 * S }
+	};
 	static const struct simclock_pair one[] = { { T0, 10 * S } };
 	struct simclock *clock = MAKE(runs);
 
@@ -108,7 +114,8 @@ static void jitter_at_the_end(void **state)
 
 static void jumps(void **state)
 {
-	/* A bag of 3 s at half the rate that begins again twice; before the second time it stood. */
+	/* A bag of 3 s at half the rate that begins again twice; before the second time it
+	 * stood. */
 	static const struct simclock_pair pairs[] = {
 		{ T0, 5 * S }, { T0 + 2 * S, 6 * S }, { T0 + 4 * S, 7 * S }, { T0 + 6 * S, 5 * S },
 		{ T0 + 8 * S, 6 * S }, { T0 + 9 * S, 6 * S }, { T0 + 10 * S, 5 * S }, { T0 + 12 * S, 6 * S },
@@ -134,18 +141,22 @@ static void jumps(void **state)
 	assert_true(before < after);
 	for (int64_t ns = T0 - S; ns < T0 + 14 * S; ns += S / 7) {
 		assert_true(simclock_elapsed(clock, ns) <= simclock_elapsed(clock, ns + S / 7));
-		assert_int_equal(simclock_stamp(clock, simclock_elapsed(clock, ns)), simclock_at(clock, ns));
+		assert_int_equal(simclock_stamp(clock, simclock_elapsed(clock, ns)),
+				 simclock_at(clock, ns));
 	}
 	simclock_free(clock);
 }
 
 static void jump_forwards(void **state)
 {
-	static const struct simclock_pair pairs[] = { { T0, S }, { T0 + S, 2 * S }, { T0 + S + S / 10, 100 * S },
+	static const struct simclock_pair pairs[] = { { T0, S },
+						      { T0 + S, 2 * S },
+						      { T0 + S + S / 10, 100 * S },
 						      { T0 + 2 * S + S / 10, 101 * S } };
 	/* both sides at one time */
-	static const struct simclock_pair sharp[] = { { T0, S }, { T0 + S, 2 * S }, { T0 + S, 100 * S },
-						      { T0 + 2 * S, 101 * S } };
+	static const struct simclock_pair sharp[] = {
+		{ T0, S }, { T0 + S, 2 * S }, { T0 + S, 100 * S }, { T0 + 2 * S, 101 * S }
+	};
 	struct simclock *clock = MAKE(pairs);
 
 	(void)state;
@@ -162,8 +173,9 @@ static void jump_forwards(void **state)
 
 static void finding(void **state)
 {
-	static const struct simclock_pair pairs[] = { { T0, 5 * S }, { T0 + 2 * S, 7 * S }, { T0 + 3 * S, S },
-						      { T0 + 8 * S, 6 * S } };
+	static const struct simclock_pair pairs[] = {
+		{ T0, 5 * S }, { T0 + 2 * S, 7 * S }, { T0 + 3 * S, S }, { T0 + 8 * S, 6 * S }
+	};
 	struct simclock *clock = MAKE(pairs);
 
 	(void)state;
@@ -181,7 +193,8 @@ static void what_is_no_time(void **state)
 		{ T0, -1 }, { -5, S }, { T0, INT64_MAX }, { T0, 5 * S }, { T0 - S, 6 * S }, { T0 + S, INT64_MAX / 2 - 1 },
 		{ T0 + 2 * S, 0 }, { T0 + 3 * S, INT64_MAX / 2 - 1 }, { INT64_MAX / 2 - 1, INT64_MAX / 2 - 1 },
 	};
-	static const int64_t odd[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, T0, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX };
+	static const int64_t odd[] = { INT64_MIN,     INT64_MIN + 1, -1,       0, 1, T0,
+				       INT64_MAX / 2, INT64_MAX - 1, INT64_MAX };
 	struct simclock *clock;
 	struct kymo_err err = { 0 };
 
@@ -192,7 +205,8 @@ static void what_is_no_time(void **state)
 	assert_int_equal(simclock_facts(clock)->pairs, 5);
 	for (unsigned i = 0; i < COUNT_OF(odd); i++)
 		for (unsigned k = i; k < COUNT_OF(odd); k++) {
-			assert_true(simclock_elapsed(clock, odd[i]) <= simclock_elapsed(clock, odd[k]));
+			assert_true(simclock_elapsed(clock, odd[i]) <=
+				    simclock_elapsed(clock, odd[k]));
 			(void)simclock_stamp(clock, odd[k]);
 			(void)simclock_find(clock, odd[k]);
 		}
@@ -215,7 +229,8 @@ static double caret_at(const struct simclock_pair *pair, unsigned count, double 
 	return s + (ts - t * s) / (tt - t * t) * (system_s - t);
 }
 
-/* What has one rate is the same for both; what has not is a line for CARET, and what it was for us. */
+/* What has one rate is the same for both; what has not is a line for CARET, and what it was for
+ * us. */
 static void beside_caret(void **state)
 {
 	struct simclock_pair steady[20], paused[20];
@@ -224,7 +239,10 @@ static void beside_caret(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		steady[i] = (struct simclock_pair){ T0 + i * S, 100 * S + i * S / 5 };
-		paused[i] = (struct simclock_pair){ T0 + i * S, 100 * S + (i < 5 ? i : i < 15 ? 5 : i - 10) * S };
+		paused[i] = (struct simclock_pair){ T0 + i * S, 100 * S + (i < 5    ? i
+									   : i < 15 ? 5
+										    : i - 10) *
+										  S };
 	}
 	one = MAKE(steady);
 	other = MAKE(paused);

@@ -30,14 +30,39 @@ static const struct kymo_ctf_field a_track[] = { { "track", "u64" }, { "parent",
 static const struct kymo_ctf_field a_name[] = { { "name", "string" } };
 static const struct kymo_ctf_field callback[] = { { "callback", "u64 (hex)" } };
 
-#define CLASS(text, what, array) { .name = text, .uri = what, .field = array, .field_count = COUNT_OF(array) }
+#define CLASS(text, what, array)                                                          \
+	{                                                                                 \
+		.name = text, .uri = what, .field = array, .field_count = COUNT_OF(array) \
+	}
 #define PLAIN(text, what) { .name = text, .uri = what }
 
 enum {
-	A_BEGIN, A_END, B_BEGIN, B_END, ARGS, AT_BEGIN, AT_END, ON_BEGIN, ON_END, POINT, STRANGE, DEPTH,
-	NAMED_BEGIN, NAMED_END, NAMED_COUNTER, TRACK, THREAD_NAME, CALL_START, CALL_END, CLASSES,
+	A_BEGIN,
+	A_END,
+	B_BEGIN,
+	B_END,
+	ARGS,
+	AT_BEGIN,
+	AT_END,
+	ON_BEGIN,
+	ON_END,
+	POINT,
+	STRANGE,
+	DEPTH,
+	NAMED_BEGIN,
+	NAMED_END,
+	NAMED_COUNTER,
+	TRACK,
+	THREAD_NAME,
+	CALL_START,
+	CALL_END,
+	CLASSES,
 	/* Declared after the reader was bound. */
-	LATE_BEGIN = CLASSES, LATE_END, LATE_ARGS, LATE_NEW, ALL_CLASSES
+	LATE_BEGIN = CLASSES,
+	LATE_END,
+	LATE_ARGS,
+	LATE_NEW,
+	ALL_CLASSES
 };
 
 static struct kymo_ctf_event_class class[ALL_CLASSES] = {
@@ -130,7 +155,11 @@ static void on_thread_name(void *context, const struct model_thread *thread)
 }
 
 static const struct spans_listener listener = {
-	.begin = on_begin, .end = on_end, .instant = on_instant, .counter = on_counter, .point = on_point,
+	.begin = on_begin,
+	.end = on_end,
+	.instant = on_instant,
+	.counter = on_counter,
+	.point = on_point,
 	.thread_name = on_thread_name,
 };
 
@@ -164,11 +193,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* An event at @ns of the trace clock; fields as pairs of name and struct kymo_ctf_value, ends with NULL. */
+/* An event at @ns of the trace clock; fields as pairs of name and struct kymo_ctf_value, ends with
+ * NULL. */
 static void ev(struct seen *s, unsigned what, int tid, int64_t ns, ...)
 {
-	struct kymo_ctf_event event = { .ns = ns + OFFSET, .clock_ns = (uint64_t)ns, .bound = KYMO_CTF_UNBOUND, .vpid = 7,
-				   .vtid = tid, .stream = (uint32_t)tid, .procname = "p", .class = &class[what] };
+	struct kymo_ctf_event event = { .ns = ns + OFFSET,
+					.clock_ns = (uint64_t)ns,
+					.bound = KYMO_CTF_UNBOUND,
+					.vpid = 7,
+					.vtid = tid,
+					.stream = (uint32_t)tid,
+					.procname = "p",
+					.class = &class[what] };
 	unsigned count;
 	const struct kymo_ctf_bind *bind = spans_bind(s->spans, &count);
 	const char *field;
@@ -192,9 +228,15 @@ static void ev(struct seen *s, unsigned what, int tid, int64_t ns, ...)
 
 static void lose(struct seen *s, int tid, int64_t begin_ns, int64_t end_ns)
 {
-	struct kymo_ctf_event event = { .ns = end_ns + OFFSET, .bound = KYMO_CTF_LOSS, .stream = (uint32_t)tid, .vpid = 7,
-				   .vtid = tid, .procname = "p", .loss_begin_ns = (uint64_t)begin_ns,
-				   .loss_end_ns = (uint64_t)end_ns, .lost = 3 };
+	struct kymo_ctf_event event = { .ns = end_ns + OFFSET,
+					.bound = KYMO_CTF_LOSS,
+					.stream = (uint32_t)tid,
+					.vpid = 7,
+					.vtid = tid,
+					.procname = "p",
+					.loss_begin_ns = (uint64_t)begin_ns,
+					.loss_end_ns = (uint64_t)end_ns,
+					.lost = 3 };
 
 	assert_int_equal(spans_event(s->spans, &event), 0);
 	assert_int_equal(model_event(s->model, &event), 0);
@@ -202,7 +244,8 @@ static void lose(struct seen *s, int tid, int64_t begin_ns, int64_t end_ns)
 
 #define U(number) ((struct kymo_ctf_value){ .u = (uint64_t)(number), .size = 64, .present = 1 })
 #define F(number) ((struct kymo_ctf_value){ .f = (number), .size = 64, .present = 1 })
-#define T(string) ((struct kymo_ctf_value){ .bytes = (string), .size = sizeof(string) - 1, .present = 1 })
+#define T(string) \
+	((struct kymo_ctf_value){ .bytes = (string), .size = sizeof(string) - 1, .present = 1 })
 
 static void expect(struct seen *s, const char *text)
 {
@@ -236,7 +279,8 @@ static void nested(void **state)
 	}
 }
 
-/* A later chunk declares the same again, and with fields in another order; what is new is not bound. */
+/* A later chunk declares the same again, and with fields in another order; what is new is not
+ * bound. */
 static void declared_later(void **state)
 {
 	struct seen *s = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is start-up: the first messages of a subscription and the first runs of a timer, as long as
- * both are young; and that it is not chosen as the worst arrival of a chain. /a's timer -> /x -> /b.
+ * both are young; and that it is not chosen as the worst arrival of a chain. /a's timer -> /x ->
+ * /b.
  */
 #include "chains_feed.h"
 
@@ -120,7 +121,8 @@ static void timers(void **state)
 	for (int64_t at = 0; at < 5; at++) {
 		start(f, 1, 3000 * MS + at * 30 * MS, 0x3000);
 		end(f, 1, 3000 * MS + at * 30 * MS + 10, 0x3000);
-		/* Due a period after the one before: the last one at 90.001 ms, which ran at 120. */
+		/* Due a period after the one before: the last one at 90.001 ms, which ran at
+		 * 120. */
 		assert_true(seen_of(f)->is_startup[at]);
 	}
 	start(f, 1, 3150 * MS, 0x3000);

@@ -241,9 +241,16 @@ static void two_clocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_gate),	    TEST(too_few_runs),	    TEST(too_many_lies), TEST(a_timer_of_its_own),
-		TEST(told_already), TEST(a_thread_follows), TEST(at_any_time),	 TEST(two_clocks),
-		TEST(without_a_message_too), TEST(too_few_follow),
+		TEST(a_gate),
+		TEST(too_few_runs),
+		TEST(too_many_lies),
+		TEST(a_timer_of_its_own),
+		TEST(told_already),
+		TEST(a_thread_follows),
+		TEST(at_any_time),
+		TEST(two_clocks),
+		TEST(without_a_message_too),
+		TEST(too_few_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

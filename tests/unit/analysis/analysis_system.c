@@ -83,7 +83,8 @@ static void cputime_window(void **state)
 	cputime_free(&cputime);
 }
 
-static void memory(struct memory *m, const char *name, int64_t ns, uint64_t a, uint64_t b, uint64_t c)
+static void memory(struct memory *m, const char *name, int64_t ns, uint64_t a, uint64_t b,
+		   uint64_t c)
 {
 	const struct kymo_ctf_bind *bind;
 	struct kymo_ctf_event event;
@@ -193,8 +194,8 @@ static void profile_loss_and_depth(void **state)
 #define MAIN 0xffff000000000100u
 #define OTHER 0xffff000000003000u
 
-static void sample(struct profile *p, bool off, int64_t ns, int64_t duration, const uint64_t *frames,
-		   unsigned count)
+static void sample(struct profile *p, bool off, int64_t ns, int64_t duration,
+		   const uint64_t *frames, unsigned count)
 {
 	const struct kymo_ctf_bind *bind;
 	struct kymo_ctf_event event;
@@ -203,7 +204,9 @@ static void sample(struct profile *p, bool off, int64_t ns, int64_t duration, co
 	bind = profile_bind(p, &rows);
 	event = event_of(row(bind, rows, off ? "kymo_stacks:off_cpu" : "kymo_stacks:sample"), ns,
 			 (uint64_t)duration, 0, 0);
-	event.value[2] = (struct kymo_ctf_value){ .bytes = (const char *)frames, .size = count, .present = 1 };
+	event.value[2] = (struct kymo_ctf_value){ .bytes = (const char *)frames,
+						  .size = count,
+						  .present = 1 };
 	assert_int_equal(profile_event(p, &event), 0);
 }
 
@@ -280,7 +283,8 @@ static void profile_nested(void **state)
 	call(&p, "ros2:callback_end", 140, 0xd);
 	call(&p, "ros2:callback_end", 150, 0xc);
 	profile_finish(&p);
-	call_of_main = child_of(child_of(child_of(profile_thread(&p, 0)->root, 0xc), 0xd), MAIN - 1);
+	call_of_main =
+		child_of(child_of(child_of(profile_thread(&p, 0)->root, 0xc), 0xd), MAIN - 1);
 	assert_true(call_of_main->is_around);
 	call_of_outer = child_of(call_of_main, OUTER - 1);
 	assert_true(call_of_outer->is_around);
@@ -291,19 +295,22 @@ static void profile_nested(void **state)
 static unsigned stack(struct modules *modules, const uint64_t *frames, unsigned count)
 {
 	const struct kymo_ctf_event event = event_of(0, 1, 0, 0, 0);
-	const struct kymo_ctf_value value = { .bytes = (const char *)frames, .size = count, .present = 1 };
+	const struct kymo_ctf_value value = { .bytes = (const char *)frames,
+					      .size = count,
+					      .present = 1 };
 	uint64_t start[4];
 
 	return modules_stack(modules, &event, 0, &value, count, start);
 }
 
-/* This program: what is data in its file calls nothing; what is in no file may be compiled while the
- * program runs, unless no caller of it is known. */
+/* This program: what is data in its file calls nothing; what is in no file may be compiled while
+ * the program runs, unless no caller of it is known. */
 static void what_is_no_caller(void **state)
 {
 	extern const char __ehdr_start[], end[];
 	static uint64_t data = 1;
-	const uint64_t code = (uintptr_t)&what_is_no_caller, other = (uintptr_t)&stack, nowhere = 0x7000;
+	const uint64_t code = (uintptr_t)&what_is_no_caller, other = (uintptr_t)&stack,
+		       nowhere = 0x7000;
 	struct kymo_ctf_event event = event_of(0, 1, (uintptr_t)__ehdr_start,
 					       (uintptr_t)end - (uintptr_t)__ehdr_start, 0);
 	struct modules modules = { 0 };
@@ -318,7 +325,8 @@ static void what_is_no_caller(void **state)
 	assert_int_equal(stack(&modules, (const uint64_t[]){ code, (uintptr_t)&data, code }, 3), 1);
 	assert_int_equal(stack(&modules, (const uint64_t[]){ (uintptr_t)&data, code }, 2), 2);
 	assert_int_equal(stack(&modules, (const uint64_t[]){ code, nowhere, other }, 3), 3);
-	assert_int_equal(stack(&modules, (const uint64_t[]){ code, other, nowhere, nowhere }, 4), 2);
+	assert_int_equal(stack(&modules, (const uint64_t[]){ code, other, nowhere, nowhere }, 4),
+			 2);
 	assert_int_equal(stack(&modules, (const uint64_t[]){ nowhere, nowhere }, 2), 2);
 	assert_int_equal(data, 1);
 	modules_free(&modules);

@@ -134,7 +134,8 @@ static void definitions(void **state)
 		for (unsigned j = 0; j < table->columns; j++) {
 			assert_int_equal(tables_column(i, table->column[j].name), (int)j);
 			assert_true(table->column[j].text[0] &&
-				    table->column[j].text[strlen(table->column[j].text) - 1] != '.');
+				    table->column[j].text[strlen(table->column[j].text) - 1] !=
+					    '.');
 		}
 		if (tables_window(i) >= 0)
 			assert_int_equal(table->column[tables_window(i)].type, TABLES_TIME);
@@ -181,17 +182,21 @@ static bool fulfils(const struct tables_value *value, enum tables_relation relat
 }
 
 /* With a filter come exactly the rows that come without it and fulfil it, whatever is skipped. */
-static void check_filter(struct tables *tables, const struct rows *all, const struct tables_filter *filter)
+static void check_filter(struct tables *tables, const struct rows *all,
+			 const struct tables_filter *filter)
 {
-	struct tables_request request = { .tables = TABLES_BIT(filter->table), .filter = filter, .filters = 1 };
+	struct tables_request request = { .tables = TABLES_BIT(filter->table),
+					  .filter = filter,
+					  .filters = 1 };
 	struct rows *some = read_rows(tables, &request);
 	unsigned at = 0;
 
 	for (unsigned i = 0; i < all->count; i++) {
 		const struct tables_value *value = &all->value[i][filter->column];
 
-		if (filter->text ? value->is != TABLES_VALUE_TEXT || strcmp(value->text, filter->text) != 0 :
-				   !fulfils(value, filter->relation, filter->number))
+		if (filter->text ? value->is != TABLES_VALUE_TEXT ||
+					   strcmp(value->text, filter->text) != 0
+				 : !fulfils(value, filter->relation, filter->number))
 			continue;
 		assert_true(at < some->count);
 		assert_string_equal(some->text[at++], all->text[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may replace a file that `kymo attach` loads: modes and owners of the file, of the directories of its path, and of those to
- * which symbolic links lead. */
+/* Who may replace a file that `kymo attach` loads: modes and owners of the file, of the directories
+ * of its path, and of those to which symbolic links lead. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that grow: elements are zero until they are written, and stay what they were when the array moves. */
+/* Arrays that grow: elements are zero until they are written, and stay what they were when the
+ * array moves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +87,8 @@ static void a_buffer_fits_what_is_needed(void **state)
 	free(bytes);
 }
 
-/* Beside a count: a queue gives its elements in their order, and does not grow while it stays short. */
+/* Beside a count: a queue gives its elements in their order, and does not grow while it stays
+ * short. */
 static void a_queue_keeps_its_order(void **state)
 {
 	unsigned first = 0, count = 0, capacity = 0, in = 0, out = 0;

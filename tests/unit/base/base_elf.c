@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vDSO as a file: the function behind each of its symbols in memory has the name of that symbol.
- * And the stubs of a program.
+ * The vDSO as a file: the function behind each of its symbols in memory has the name of that
+ * symbol. And the stubs of a program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

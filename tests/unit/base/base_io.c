@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing all of some bytes: a file that may not grow accepts a part first, and its reason comes afterwards. */
+/* Writing all of some bytes: a file that may not grow accepts a part first, and its reason comes
+ * afterwards. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -13,8 +13,18 @@
 #include "base/json_text.h"
 
 static const char *const texts[] = { "", "plain", "a \"quoted\" \\ back", "line\x1f", "gr\xc3\xbc\xc3\x9f", NULL };
-static const uint64_t numbers[] = { 0, 9, 10, 99, 100, 999999999, 1000000000, 1000000001, UINT32_MAX,
-					 100000000000000000u, 1234567890123456789u, UINT64_MAX };
+static const uint64_t numbers[] = { 0,
+				    9,
+				    10,
+				    99,
+				    100,
+				    999999999,
+				    1000000000,
+				    1000000001,
+				    UINT32_MAX,
+				    100000000000000000u,
+				    1234567890123456789u,
+				    UINT64_MAX };
 
 static void put_members(struct json_text *json)
 {
@@ -31,9 +41,11 @@ static void put_members(struct json_text *json)
 static void add_members(struct json_object *object)
 {
 	for (unsigned i = 0; texts[i]; i++)
-		json_object_object_add(object, (char[]){ (char)('a' + (int)i), 0 }, json_object_new_string(texts[i]));
+		json_object_object_add(object, (char[]){ (char)('a' + (int)i), 0 },
+				       json_object_new_string(texts[i]));
 	for (unsigned i = 0; i < COUNT_OF(numbers); i++)
-		json_object_object_add(object, (char[]){ (char)('A' + (int)i), 0 }, json_object_new_uint64(numbers[i]));
+		json_object_object_add(object, (char[]){ (char)('A' + (int)i), 0 },
+				       json_object_new_uint64(numbers[i]));
 	json_object_object_add(object, "least", json_object_new_int64(INT64_MIN));
 	json_object_object_add(object, "most", json_object_new_int64(INT64_MAX));
 	json_object_object_add(object, "yes", json_object_new_boolean(true));
@@ -62,7 +74,8 @@ static void same(bool one_line)
 	json_text_close(&json, ']');
 	json_text_close(&json, '}');
 	json_object_object_add(root, "array", array);
-	expected = json_object_to_json_string_ext(root, one_line ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY);
+	expected = json_object_to_json_string_ext(root, one_line ? JSON_C_TO_STRING_PLAIN
+								 : JSON_C_TO_STRING_PRETTY);
 	assert_false(json.failed);
 	assert_int_equal(json.size, strlen(expected));
 	assert_memory_equal(json.text, expected, json.size);
@@ -111,7 +124,9 @@ static void no_bytes(void **state)
 /* Each place of the nine digits. */
 static void fractions(void **state)
 {
-	static const uint32_t cases[] = { 0, 1, 9, 10, 99999, 100000, 100001, 987654321, 999999999 };
+	static const uint32_t cases[] = {
+		0, 1, 9, 10, 99999, 100000, 100001, 987654321, 999999999
+	};
 	struct json_text json = { 0 };
 	char expected[16];
 

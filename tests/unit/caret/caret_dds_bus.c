@@ -131,17 +131,22 @@ static void test_graph(void **state)
 		int n = 0;
 
 		assert_true(writer > 0);
-		assert_int_equal(dds_write(writer, i ? (void *)&info24 : (void *)&info), DDS_RETCODE_OK);
+		assert_int_equal(dds_write(writer, i ? (void *)&info24 : (void *)&info),
+				 DDS_RETCODE_OK);
 		reader = bus_reader(there, topic[i], BUS_ALL, NULL, NULL, &err);
 		assert_true(reader > 0);
 		while ((n = dds_take(reader, sample, &got, 1, 1)) <= 0 && still(until))
 			;
 		assert_int_equal(n, 1);
 		assert_true(got.valid_data);
-		assert_string_equal(i ? ((rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_ *)sample[0])->
-				    node_entities_info_seq._buffer[0].node_name :
-				    ((rmw_dds_common_msg_dds__ParticipantEntitiesInfo_ *)sample[0])->
-				    node_entities_info_seq._buffer[0].node_name, "caret_trace_0");
+		assert_string_equal(
+			i ? ((rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_ *)sample[0])
+					->node_entities_info_seq._buffer[0]
+					.node_name
+			  : ((rmw_dds_common_msg_dds__ParticipantEntitiesInfo_ *)sample[0])
+					->node_entities_info_seq._buffer[0]
+					.node_name,
+			"caret_trace_0");
 		(void)dds_return_loan(reader, sample, n);
 		bus_close(here);
 		bus_close(there);

@@ -34,7 +34,8 @@ static void graph(unsigned which, const char *one, const char *two)
 	hosts_graph(&hosts, key[which], names, two ? 2 : one ? 1 : 0);
 }
 
-/* A node of a process may be known before the host that it belongs to, and only who listens is one. */
+/* A node of a process may be known before the host that it belongs to, and only who listens is
+ * one. */
 static void test_any_order(void **state)
 {
 	struct hosts_tally all;

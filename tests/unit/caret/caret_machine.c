@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The states of a process: each state, input and condition, against a table that is written the other way
- * round: a line for each state and input, a column for each of the eight conditions.
+ * The states of a process: each state, input and condition, against a table that is written the
+ * other way round: a line for each state and input, a column for each of the eight conditions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,8 @@ static const struct {
 
 static struct machine_condition condition(unsigned number)
 {
-	return (struct machine_condition){ number >= MACHINE_SESSIONS, (enum machine_session)(number % MACHINE_SESSIONS) };
+	return (struct machine_condition){ number >= MACHINE_SESSIONS,
+					   (enum machine_session)(number % MACHINE_SESSIONS) };
 }
 
 static void test_every_cell(void **state)
@@ -66,12 +67,15 @@ static void test_every_cell(void **state)
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(cell); i++)
 		for (unsigned j = 0; j < CONDITIONS; j++, count++) {
-			struct machine_step step = machine_step(cell[i].state, cell[i].input, condition(j));
+			struct machine_step step =
+				machine_step(cell[i].state, cell[i].input, condition(j));
 			char got[3] = { 0 };
 
 			assert_true((unsigned)step.next < MACHINE_STATES);
 			got[0] = name[(step.actions & MACHINE_PUBLISH) != 0][step.next];
-			got[1] = step.actions & MACHINE_BEGIN ? '!' : step.actions & MACHINE_FINISH ? '#' : ' ';
+			got[1] = step.actions & MACHINE_BEGIN    ? '!'
+				 : step.actions & MACHINE_FINISH ? '#'
+								 : ' ';
 			if (got[0] != cell[i].expected[j][0] || got[1] != cell[i].expected[j][1])
 				fail_msg("%s, input %d, condition %u: '%s', not '%s'", machine_name(cell[i].state),
 					 (int)cell[i].input, j, got, cell[i].expected[j]);
@@ -90,7 +94,8 @@ static void test_nonsense(void **state)
 	assert_true(step.next == (enum machine_state)77 && !step.actions);
 	step = machine_step(MACHINE_WAIT, (enum machine_input)77, good);
 	assert_true(step.next == MACHINE_WAIT && !step.actions);
-	step = machine_step(MACHINE_WAIT, MACHINE_START, (struct machine_condition){ true, (enum machine_session)77 });
+	step = machine_step(MACHINE_WAIT, MACHINE_START,
+			    (struct machine_condition){ true, (enum machine_session)77 });
 	assert_true(step.next == MACHINE_WAIT && !step.actions);
 	assert_string_equal(machine_name((enum machine_state)77), "?");
 }
@@ -109,7 +114,9 @@ static void live(const struct event *event, const char *told)
 	size_t used = 0;
 
 	for (; event->input != MACHINE_INPUTS; event++) {
-		struct machine_step step = machine_step(state, event->input, (struct machine_condition){ event->active, event->session });
+		struct machine_step step =
+			machine_step(state, event->input,
+				     (struct machine_condition){ event->active, event->session });
 
 		state = step.next;
 		if (step.actions & MACHINE_PUBLISH)
@@ -119,7 +126,8 @@ static void live(const struct event *event, const char *told)
 	assert_string_equal(text, told);
 }
 
-#define LIVE(told, ...) live((const struct event[]){ __VA_ARGS__, { MACHINE_INPUTS, false, MACHINE_NONE } }, told)
+#define LIVE(told, ...) \
+	live((const struct event[]){ __VA_ARGS__, { MACHINE_INPUTS, false, MACHINE_NONE } }, told)
 
 static void test_lives(void **state)
 {
@@ -129,7 +137,8 @@ static void test_lives(void **state)
 	     { MACHINE_START, false, MACHINE_NONE }, { MACHINE_START, true, MACHINE_ARMED },
 	     { MACHINE_SEEN, true, MACHINE_RECORDS }, { MACHINE_SEEN, false, MACHINE_NONE },
 	     { MACHINE_END, false, MACHINE_NONE });
-	/* Its session was killed, and there was no End: CARET stays in RECORD, and ignores the next Start. */
+	/* Its session was killed, and there was no End: CARET stays in RECORD, and ignores the next
+	 * Start. */
 	LIVE("wprwpr", { MACHINE_BORN, true, MACHINE_ARMED }, { MACHINE_START, true, MACHINE_ARMED },
 	     { MACHINE_SEEN, true, MACHINE_RECORDS }, { MACHINE_SEEN, false, MACHINE_NONE },
 	     { MACHINE_SEEN, true, MACHINE_ARMED }, { MACHINE_START, true, MACHINE_ARMED },

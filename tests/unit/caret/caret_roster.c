@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an agent makes of regions and messages: which processes there are, what the session does for each, which nodes
- * they have; and that nothing that stands in a region, or in a Start, leads it astray.
+ * What an agent makes of regions and messages: which processes there are, what the session does for
+ * each, which nodes they have; and that nothing that stands in a region, or in a Start, leads it
+ * astray.
  */
 #include <signal.h>
 
@@ -37,7 +38,8 @@ static int setup(void **state)
 	}
 	assert_true(place->child > 0);
 	snprintf(name, sizeof name, "%d-1.region", (int)place->child);
-	producer_open_as(&place->producer, place->run, place->child, alive_start_time(place->child), name);
+	producer_open_as(&place->producer, place->run, place->child, alive_start_time(place->child),
+			 name);
 	*state = place;
 	return 0;
 }
@@ -61,14 +63,16 @@ static int teardown(void **state)
 
 /* ---- the log ---- */
 
-static void tell_node(struct place *place, uint64_t handle, const char *name, size_t name_size, const char *space, size_t space_size)
+static void tell_node(struct place *place, uint64_t handle, const char *name, size_t name_size,
+		      const char *space, size_t space_size)
 {
 	uint8_t payload[1024] = { 0 };
 
 	memcpy(payload, &handle, sizeof handle);
 	memcpy(payload + 16, name, name_size);
 	memcpy(payload + 16 + name_size, space, space_size);
-	producer_init_record(&place->producer, KYMO_POINT_rcl_node_init, payload, 16 + name_size + space_size);
+	producer_init_record(&place->producer, KYMO_POINT_rcl_node_init, payload,
+			     16 + name_size + space_size);
 }
 
 static struct region region_of(const struct place *place)
@@ -116,7 +120,10 @@ static void test_nodes(void **state)
 /* Whatever the numbers of the log say, reading ends, and stays inside. */
 static void test_corrupt_log(void **state)
 {
-	static const uint64_t wild[] = { 0, 1, 7, 8, KYMO_LOG_CHUNK - 8, KYMO_LOG_CHUNK, 3 * KYMO_LOG_CHUNK, 1ull << 40, UINT64_MAX };
+	static const uint64_t wild[] = {
+		0,          1,         7, 8, KYMO_LOG_CHUNK - 8, KYMO_LOG_CHUNK, 3 * KYMO_LOG_CHUNK,
+		1ull << 40, UINT64_MAX
+	};
 	struct place *place = *state;
 	struct region region = region_of(place);
 
@@ -187,7 +194,8 @@ static void test_sessions(void **state)
 	assert_int_equal(domain_claim(&domain, &dir, &err), 0);
 	domain_announce(&domain, KYMO_STATE_PREPARE, true, 0, 1, "/tmp/trace");
 	look(place);
-	assert_int_equal(process->session, MACHINE_NONE);		/* it has not been taken yet */
+	/* It has not been taken yet. */
+	assert_int_equal(process->session, MACHINE_NONE);
 	region->generation = domain.generation;
 	region->state = KYMO_STATE_PREPARE;
 	look(place);
@@ -202,7 +210,8 @@ static void test_sessions(void **state)
 	region->state = KYMO_STATE_PREPARE;
 	look(place);
 	assert_int_equal(process->session, MACHINE_PAUSED);		/* armed once only */
-	domain_limit(&domain, &ros);					/* those of other ROS domains begin */
+	/* Those of other ROS domains begin. */
+	domain_limit(&domain, &ros);
 	domain_switch(&domain, KYMO_STATE_RECORD);
 	look(place);
 	assert_int_equal(process->session, MACHINE_ARMED);
@@ -217,11 +226,13 @@ static void test_sessions(void **state)
 	region->state = KYMO_STATE_PREPARE;
 	look(place);
 	assert_int_equal(process->session, MACHINE_PAUSED);
-	region->generation++;						/* what another session left */
+	/* What another session left. */
+	region->generation++;
 	look(place);
 	assert_int_equal(process->session, MACHINE_NONE);
 	region->generation--;
-	region->mode = KYMO_MODE_OVERWRITE;				/* its own flight recorder */
+	/* Its own flight recorder. */
+	region->mode = KYMO_MODE_OVERWRITE;
 	look(place);
 	assert_int_equal(process->session, MACHINE_NONE);
 	region->mode = KYMO_MODE_DISCARD;
@@ -275,7 +286,8 @@ static void test_domains(void **state)
 	ros_domains_add(&set, 1);
 	ros_domains_add(&set, KYMO_ROS_DOMAIN_MAX + 1);
 	for (uint32_t number = 0; number < 256; number++)
-		assert_int_equal(ros_domains_has(&set, number), number <= 1 || number == 233 || number == KYMO_ROS_EVERY);
+		assert_int_equal(ros_domains_has(&set, number),
+				 number <= 1 || number == 233 || number == KYMO_ROS_EVERY);
 	ros_domains_text(text, sizeof text, &set);
 	assert_string_equal(text, "0, 232");
 	ros_domains_text(text, 3, &set);
@@ -302,7 +314,8 @@ static void test_domains(void **state)
 	assert_false(ros_domains_has(&set, 1));
 	assert_true(ros_domains_join(&set, &other));
 	other = (struct ros_domains){ { 2, 0, 0, 1ull << (233 - 192) } };
-	assert_false(ros_domains_leave(&set, &other));			/* of those that are not known nobody is left */
+	/* Of those that are not known nobody is left. */
+	assert_false(ros_domains_leave(&set, &other));
 	assert_true(ros_domains_has(&set, 1));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs of a simulation's clock are kept: one a period, and where it bends; and that times made of them are right. */
+/* Which pairs of a simulation's clock are kept: one a period, and where it bends; and that times
+ * made of them are right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,11 +124,14 @@ static void bends(void **state)
 	assert_int_equal(simclock_facts(clock)->jumps, 1);
 	/* the pause takes nothing, but for the messages at its ends */
 	assert_in_range(simclock_between(clock, T0 + 3131 * MS, T0 + 5501 * MS), 0, 25 * MS);
-	assert_in_range(simclock_between(clock, T0 + 1 * S, T0 + 6 * S), 2131 * MS + 99 * MS, 2131 * MS + 130 * MS);
-	assert_in_range(simclock_between(clock, T0 + 14 * S, T0 + 16 * S), 59345 * MS - 40 * MS, 59345 * MS + 40 * MS);
+	assert_in_range(simclock_between(clock, T0 + 1 * S, T0 + 6 * S), 2131 * MS + 99 * MS,
+			2131 * MS + 130 * MS);
+	assert_in_range(simclock_between(clock, T0 + 14 * S, T0 + 16 * S), 59345 * MS - 40 * MS,
+			59345 * MS + 40 * MS);
 	for (int64_t at = 0; at < 18 * S; at += 3 * MS) {
 		int64_t off = simclock_at(clock, T0 + at) - eventful(at);
-		bool edge = (at > 12320 * MS && at < 12370 * MS) || (at > 14980 * MS && at < 15030 * MS);
+		bool edge = (at > 12320 * MS && at < 12370 * MS) ||
+			    (at > 14980 * MS && at < 15030 * MS);
 
 		if (!edge && (off > 90 * MS || off < -90 * MS))
 			fail_msg("at %lld ms: off by %lld us", (long long)(at / MS), (long long)(off / 1000));
@@ -173,7 +177,8 @@ static void silent_to_the_end(void **state)
 /* A small step back, and one right behind a bend, when no rate is known. */
 static int64_t steps_back(int64_t ns)
 {
-	return S + ns - (ns >= 2 * S ? 15 * MS : 0) - (ns >= 3 * S ? 500 * MS : 0) - (ns >= 3020 * MS ? 400 * MS : 0);
+	return S + ns - (ns >= 2 * S ? 15 * MS : 0) - (ns >= 3 * S ? 500 * MS : 0) -
+	       (ns >= 3020 * MS ? 400 * MS : 0);
 }
 
 static void every_jump_back(void **state)
@@ -230,7 +235,8 @@ static void no_time_yet(void **state)
 	assert_true(sim_clock_tick(&f.clock, T0 + 200 * S) >= MS);
 }
 
-/* Two simulators publish one /clock at 100 kHz together: each message is a bend, and there is a limit. */
+/* Two simulators publish one /clock at 100 kHz together: each message is a bend, and there is a
+ * limit. */
 static void a_flood_is_bounded(void **state)
 {
 	static struct fixture f;

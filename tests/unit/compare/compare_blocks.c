@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run a side: the interval of its blocks holds what two runs of the same program differ by, also
- * where latencies that follow each other are alike. */
+/* One run a side: the interval of its blocks holds what two runs of the same program differ by,
+ * also where latencies that follow each other are alike. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

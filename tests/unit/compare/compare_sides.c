@@ -108,7 +108,9 @@ static const struct compare_row *row_of(const struct comparison *c, const char *
 	return NULL;
 }
 
-static const struct compare_options pairs = { .design = { .bases = RUNS, .news = RUNS, .paired = true } };
+static const struct compare_options pairs = {
+	.design = { .bases = RUNS, .news = RUNS, .paired = true }
+};
 
 /* What people see of it: the chain says where, the callback in which chain it is. */
 static void check_text(const struct comparison *c)

@@ -167,7 +167,8 @@ static struct kymo_ctf_reader *open_trace(unsigned threads, bool only_bound)
 	return reader;
 }
 
-static void tell(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out, unsigned *losses)
+static void tell(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out,
+		 unsigned *losses)
 {
 	fprintf(out, "%u %d %lld %s ", event->stream, event->bound, (long long)event->ns, event->procname);
 	if (event->bound == KYMO_CTF_LOSS) {
@@ -243,7 +244,8 @@ static void left_early(void **state)
 	}
 }
 
-/* The first event `number` of stream 0 in a packet with @extra is printed with the context of that packet. */
+/* The first event `number` of stream 0 in a packet with @extra is printed with the context of that
+ * packet. */
 static void print_first(struct kymo_ctf_reader *reader, unsigned extra)
 {
 	struct kymo_ctf_event event;

@@ -147,7 +147,8 @@ static void open_reader(void)
 {
 	struct kymo_err err = { 0 };
 
-	if (kymo_ctf_open(directory, &reader, &err) || kymo_ctf_bind(reader, table(), CLASSES, &err))
+	if (kymo_ctf_open(directory, &reader, &err) ||
+	    kymo_ctf_bind(reader, table(), CLASSES, &err))
 		fail_msg("%s", err.text);
 	kymo_ctf_growing(reader, true);
 	kymo_ctf_only_bound(reader, true);

@@ -102,13 +102,18 @@ static void points(void **state)
 	assert_int_equal(ctf_sync_alive(files.reader), 1);
 	assert_int_equal(ctf_sync_read(files.reader, &sync), 0);
 	assert_int_equal(sync.number, 0);
-	assert_int_equal(ctf_sync_write(files.writer, &(struct ctf_sync){ 1, 0x0102030405060708, 3 }), 0);
+	assert_int_equal(
+		ctf_sync_write(files.writer, &(struct ctf_sync){ 1, 0x0102030405060708, 3 }), 0);
 	assert_int_equal(ctf_sync_read(files.reader, &sync), 0);
 	assert_true(sync.number == 1 && sync.time == 0x0102030405060708 && sync.streams == 3);
 	/* One that reads just now: this point is left out. */
-	assert_int_equal(fcntl(files.reader, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_len = 32 }), 0);
+	assert_int_equal(
+		fcntl(files.reader, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_len = 32 }),
+		0);
 	assert_int_equal(ctf_sync_write(files.writer, &(struct ctf_sync){ 2, 5, 3 }), -EAGAIN);
-	assert_int_equal(fcntl(files.reader, F_OFD_SETLK, &(struct flock){ .l_type = F_UNLCK, .l_len = 32 }), 0);
+	assert_int_equal(
+		fcntl(files.reader, F_OFD_SETLK, &(struct flock){ .l_type = F_UNLCK, .l_len = 32 }),
+		0);
 	assert_int_equal(pwrite(files.writer, "X", 1, 0), 1);
 	assert_int_equal(ctf_sync_read(files.reader, &sync), -EINVAL);
 	drop(files);
@@ -152,7 +157,10 @@ static void death(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges), cmocka_unit_test(waiting), cmocka_unit_test(points), cmocka_unit_test(death),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(waiting),
+		cmocka_unit_test(points),
+		cmocka_unit_test(death),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,8 @@ static void unpack(void)
 
 		memcpy(&content, metadata.bytes + at + 24, 4);
 		memcpy(&packet, metadata.bytes + at + 28, 4);
-		memcpy(plain_metadata.bytes + plain_metadata.size, metadata.bytes + at + 37, content / 8 - 37);
+		memcpy(plain_metadata.bytes + plain_metadata.size, metadata.bytes + at + 37,
+		       content / 8 - 37);
 		plain_metadata.size += content / 8 - 37;
 		at += packet / 8;
 	}
@@ -69,7 +70,8 @@ static void unpack(void)
 static void damage(struct text *text, size_t from)
 {
 	static const uint8_t telling[] = { 0, 1, 0x7f, 0x80, 0xff, '{', '}', ';', '<', '[', '9', '"' };
-	size_t at = from + below((unsigned)(text->size - from)), other = below((unsigned)text->size);
+	size_t at = from + below((unsigned)(text->size - from)),
+	       other = below((unsigned)text->size);
 	size_t size = 1 + below(64);
 
 	if (at + size > text->size || other + size > text->size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packed files: what went in comes out, at any offset; what is cut off or changed anywhere gives what
- * can be had of it and never anything else.
+ * Packed files: what went in comes out, at any offset; what is cut off or changed anywhere gives
+ * what can be had of it and never anything else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,8 @@ static long readable(const char *name, bool *cut)
 		return -1;
 	}
 	*cut = packed_is_cut(packed);
-	while ((part = packed_read(packed, fd, got + size, sizeof got - (size_t)size, (uint64_t)size)) > 0)
+	while ((part = packed_read(packed, fd, got + size, sizeof got - (size_t)size,
+				   (uint64_t)size)) > 0)
 		size += part;
 	packed_close(packed);
 	close(fd);
@@ -195,8 +196,8 @@ static void changed_anywhere(void **state)
 
 		memcpy(changed, bytes, size);
 		for (unsigned k = 0; k <= chance(3); k++)
-			changed[i % 2 ? table + chance((uint32_t)(size - table)) : chance((uint32_t)size)] ^=
-				(uint8_t)(1 + chance(255));
+			changed[i % 2 ? table + chance((uint32_t)(size - table))
+				      : chance((uint32_t)size)] ^= (uint8_t)(1 + chance(255));
 		put("changed.zst", changed, size);
 		(void)readable("changed.zst", &cut);	/* whatever there is, is right */
 	}

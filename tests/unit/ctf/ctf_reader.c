@@ -37,8 +37,9 @@ static void expect_times(const uint64_t *times, unsigned count)
 
 static void large_header(void **state)
 {
-	static const uint64_t times[] = { 0x1fffffff0, 0x200000001, 0x2ffffffff, 0x300000000, 0x900000000,
-		0x900000001, 0xa00000000, 0xb00000000 - 1, 0xb00000000 };
+	static const uint64_t times[] = { 0x1fffffff0, 0x200000001,     0x2ffffffff,
+					  0x300000000, 0x900000000,     0x900000001,
+					  0xa00000000, 0xb00000000 - 1, 0xb00000000 };
 
 	(void)state;
 	metadata(BEGIN "stream { " PACKET LTTNG(16, 32, 65534, 8) " };\n"
@@ -269,7 +270,8 @@ static void merge(void **state)
 	reader = open_trace();
 	assert_int_equal(kymo_ctf_bind(reader, table, 1, NULL), 0);
 	while (kymo_ctf_next(reader, &event, NULL) > 0) {
-		assert_true(event.clock_ns > last || (event.clock_ns == last && event.value[0].u >= last_x));
+		assert_true(event.clock_ns > last ||
+			    (event.clock_ns == last && event.value[0].u >= last_x));
 		assert_int_equal(event.value[0].u, event.stream);
 		last = event.clock_ns;
 		last_x = event.stream;
@@ -326,7 +328,8 @@ static void indexes(void **state)
 	snprintf(path, sizeof path, "%s/index", directory);
 	mkdir(path, 0700);
 	for (unsigned lie = 0; lie < 8; lie++) {
-		const uint32_t header[4] = { htobe32(0xc1f1dcc1), htobe32(1), htobe32(1), htobe32(72) };
+		const uint32_t header[4] = { htobe32(0xc1f1dcc1), htobe32(1), htobe32(1),
+					     htobe32(72) };
 		uint64_t offset = 0;
 		FILE *index;
 
@@ -337,8 +340,11 @@ static void indexes(void **state)
 			p.seq += i == 20;
 			one_packet(1000 + i * 10, i);
 
-			const uint64_t entry[9] = { offset, (p.used + 8) * 8, p.used * 8, 1000 + i * 10,
-				1000 + i * 10, i / 10, 0, 1, p.seq - 1 };
+			const uint64_t entry[9] = {
+				offset,        (p.used + 8) * 8, p.used * 8, 1000 + i * 10,
+				1000 + i * 10, i / 10,           0,          1,
+				p.seq - 1
+			};
 
 			for (unsigned k = 0; k < 9; k++)
 				entries[i][k] = htobe64(entry[k]);
@@ -360,7 +366,11 @@ static void indexes(void **state)
 		snprintf(path, sizeof path, "%s/index/s.idx", directory);
 		index = fopen(path, "w");
 		fwrite(header, sizeof header, 1, index);
-		fwrite(entries, lie == 6 ? sizeof entries / 2 : lie == 7 ? 100 : sizeof entries, 1, index);
+		fwrite(entries,
+		       lie == 6   ? sizeof entries / 2
+		       : lie == 7 ? 100
+				  : sizeof entries,
+		       1, index);
 		fclose(index);
 		reader = open_trace();
 		assert_int_equal(kymo_ctf_stream(reader, 0)->packets, 40);

@@ -117,7 +117,8 @@ static void more_streams_than_descriptors(void **state)
 		snprintf(dir, sizeof dir, "%s/%u", (char *)*state, i);
 		assert_int_equal(mkdir(dir, 0700), 0);
 		writer[i] = create(dir);
-		assert_int_equal(ctf_writer_declare_version(writer[i], CTF_CLASS_RUN, KYMO_V(8, 2)), 0);
+		assert_int_equal(ctf_writer_declare_version(writer[i], CTF_CLASS_RUN, KYMO_V(8, 2)),
+				 0);
 	}
 	for (unsigned i = 0; i < STREAMS; i++) {
 		char name[32];
@@ -207,8 +208,8 @@ static int write_with_a_limit(const char *dir)
 
 	(void)signal(SIGXFSZ, SIG_IGN);
 	snprintf(path, sizeof path, "%s/1-0_0", dir);
-	if (ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)) || put_packet(out, 1000, 10) ||
-	    getrlimit(RLIMIT_FSIZE, &limit) || stat(path, &st))
+	if (ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)) ||
+	    put_packet(out, 1000, 10) || getrlimit(RLIMIT_FSIZE, &limit) || stat(path, &st))
 		return 1;
 	small = limit;
 	small.rlim_cur = (rlim_t)st.st_size + 100;	/* ends in the middle of the next one */
@@ -275,7 +276,8 @@ static void only_what_a_version_emits_is_declared(void **state)
 	char *text;
 
 	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)), 0);
-	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)), 0);	/* no second time */
+	/* No second time. */
+	assert_int_equal(ctf_writer_declare_version(writer, CTF_CLASS_RUN, KYMO_V(8, 2)), 0);
 	assert_int_equal(ctf_writer_declare(writer, KYMO_POINT_message_link_partial_sync), 0);
 	text = read_metadata(*state);
 	assert_int_equal(occurrences(text, "name = \"ros2:rmw_publish\""), 1);

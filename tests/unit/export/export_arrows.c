@@ -149,7 +149,8 @@ static void listeners(void **state)
 	assert_true(arrow_to(f, 5) != 0);
 	publish(f, 5000);
 	assert_int_equal(arrows(f), 1);
-	/* One that was silent speaks again; one that never had a place gets that of a silent one. */
+	/* One that was silent speaks again; one that never had a place gets that of a silent
+	 * one. */
 	assert_true(arrow_to(f, 6) != 0);
 	assert_true(arrow_to(f, FLOWS_MAX) != 0);
 	assert_true(arrow_to(f, 5) != arrow_to(f, FLOWS_MAX));
@@ -193,7 +194,8 @@ static void times(void **state)
 	assert_int_equal(export_time(&f->exporter, INT64_MIN + 5), 5);
 }
 
-/* A callback that ran when the trace ended is an open slice; one that got lost before, an instant. */
+/* A callback that ran when the trace ended is an open slice; one that got lost before, an
+ * instant. */
 static void unfinished(void **state)
 {
 	struct fixture *f = *state;

@@ -108,8 +108,9 @@ static void too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(varints), cmocka_unit_test(fields), cmocka_unit_test(documented_event),
-		cmocka_unit_test(lengths), cmocka_unit_test(too_large),
+		cmocka_unit_test(varints),          cmocka_unit_test(fields),
+		cmocka_unit_test(documented_event), cmocka_unit_test(lengths),
+		cmocka_unit_test(too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,8 @@ static void write_workload(struct pft *pft)
 
 	for (unsigned i = 0; i < 4; i++)
 		event[i].name = pft_string(pft, names[i]);
-#define JITTER ((int64_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % 10000)
+#define JITTER \
+	((int64_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % 10000)
 	for (int64_t i = 0; i < 12500; i++) {
 		int64_t at = T0 + i * 1000000 + JITTER;
 
@@ -411,9 +412,13 @@ static void no_track(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_per_event), cmocka_unit_test(loss_repairs_nesting),
-		cmocka_unit_test(slices_out_of_order), cmocka_unit_test(strings),
-		cmocka_unit_test(many_names), cmocka_unit_test(disk_full), cmocka_unit_test(no_track),
+		cmocka_unit_test(bytes_per_event),
+		cmocka_unit_test(loss_repairs_nesting),
+		cmocka_unit_test(slices_out_of_order),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(many_names),
+		cmocka_unit_test(disk_full),
+		cmocka_unit_test(no_track),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

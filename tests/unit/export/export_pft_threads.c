@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // needs: threads
-/* Threads that deflate blocks of a Perfetto file change nothing in it: not a byte, not where a part ends,
- * not what a full disk means. */
+/* Threads that deflate blocks of a Perfetto file change nothing in it: not a byte, not where a part
+ * ends, not what a full disk means. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -25,7 +25,8 @@ static void put(struct backlog *backlog, int64_t begin_ns, uint64_t runs)
 
 	entity->count[SUMMARY_RUNS] = runs;
 	for (uint64_t i = 0; i < runs; i++)
-		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], 1000 + i * i), 0);
+		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], 1000 + i * i),
+				 0);
 	assert_int_equal(backlog_put(backlog, &of, summary, begin_ns, SECOND, &err), 0);
 	summary_free(summary);
 }
@@ -124,7 +125,8 @@ static void limit(void **state)
 	backlog_counts(backlog, &counts);
 	assert_int_equal(counts.dropped, 5);
 	assert_true(counts.merged > 50);
-	assert_int_equal(counts.put, counts.sent + counts.refused + counts.dropped + counts.waiting);
+	assert_int_equal(counts.put,
+			 counts.sent + counts.refused + counts.dropped + counts.waiting);
 	assert_int_equal(counts.sent, 105);
 	backlog_close(backlog);
 }
@@ -186,7 +188,8 @@ static void shell(const char *command)
 	assert_int_equal(system(text), 0);
 }
 
-/* Two windows became one, and the process was killed before the two were gone, or the one had its name. */
+/* Two windows became one, and the process was killed before the two were gone, or the one had its
+ * name. */
 static void killed(void **state)
 {
 	static const char *const moments[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects that were seen in a process to which kymo was attached: a thread that has an entry while all are forgotten, because
- * kymo is attached again, still finds the address in it. */
+/* The objects that were seen in a process to which kymo was attached: a thread that has an entry
+ * while all are forgotten, because kymo is attached again, still finds the address in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

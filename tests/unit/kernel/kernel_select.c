@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's events are taken (kernel/kernel_select.c), against a scheduler made here, which knows who ran, and who waited
- * where: all of threads that are followed is there; who had their CPU meanwhile; and nothing of a CPU that they never saw.
+ * Which of the kernel's events are taken (kernel/kernel_select.c), against a scheduler made here,
+ * which knows who ran, and who waited where: all of threads that are followed is there; who had
+ * their CPU meanwhile; and nothing of a CPU that they never saw.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 #include "kernel/kernel_place.h"
 
 #define CPUS 4				/* the last one is never ours */
-#define THREADS 14			/* tids 1 ..; odd ones are ours at first, and children of ours */
+/* Tids 1 ..; odd ones are ours at first, and children of ours. */
+#define THREADS 14
 #define STEPS 20000
 #define EVENTS_MAX (STEPS * 6)
 
@@ -47,7 +49,8 @@ static int last_switch[CPUS];		/* index in happened; -1 */
 static bool is_wanted(unsigned cpu)
 {
 	for (int i = 1; i <= THREADS; i++)
-		if (thread[i].alive && thread[i].ours && thread[i].ready && thread[i].cpu == (int)cpu)
+		if (thread[i].alive && thread[i].ours && thread[i].ready &&
+		    thread[i].cpu == (int)cpu)
 			return true;
 	return false;
 }
@@ -56,7 +59,8 @@ static void put(unsigned cpu, unsigned event, struct raw raw, bool must)
 {
 	assert_true(count < EVENTS_MAX);
 	raw.id = (uint16_t)(event + 1);
-	happened[count] = (struct happened){ cpu, event, 1000 * (uint64_t)(count + 1), raw, must, false };
+	happened[count] =
+		(struct happened){ cpu, event, 1000 * (uint64_t)(count + 1), raw, must, false };
 	if (event == KEVENT_ID_sched_switch)
 		last_switch[cpu] = (int)count;
 	count++;
@@ -66,9 +70,12 @@ static void switch_to(unsigned cpu, int next, bool sleeps)
 {
 	int prev = runs[cpu];
 	bool must = (prev && thread[prev].ours) || (next && thread[next].ours) || is_wanted(cpu);
-	const bool dies = sleeps && prev && thread[prev].exits && rand() % 2;	/* it may sleep, and be preempted, before it does */
+	/* It may sleep, and be preempted, before it does. */
+	const bool dies = sleeps && prev && thread[prev].exits && rand() % 2;
 
-	put(cpu, KEVENT_ID_sched_switch, (struct raw){ .tid = prev, .other = next, .state = dies ? 0x10 : prev && sleeps }, must);
+	put(cpu, KEVENT_ID_sched_switch,
+	    (struct raw){ .tid = prev, .other = next, .state = dies ? 0x10 : prev && sleeps },
+	    must);
 	if (dies) {
 		memset(&thread[prev], 0, sizeof(thread[prev]));
 		thread[prev].cpu = -1;
@@ -116,32 +123,38 @@ static void step(void)
 			switch_to(cpu, next, !next || rand() % 2);
 		break;
 	case 2:				/* from an interrupt */
-		put(cpu, KEVENT_ID_irq_handler_entry, (struct raw){ 0 }, is_wanted(cpu) || (runs[cpu] && thread[runs[cpu]].ours));
+		put(cpu, KEVENT_ID_irq_handler_entry, (struct raw){ 0 },
+		    is_wanted(cpu) || (runs[cpu] && thread[runs[cpu]].ours));
 		happened[count - 1].raw.tid = (int32_t)cpu;
 		if (thread[tid].alive && thread[tid].cpu < 0) {
 			if (thread[tid].ours)
 				happened[count - 1].must = true;
-			wake(cpu, tid, thread[tid].ours ? target : (unsigned)rand() % CPUS, KEVENT_ID_sched_waking);
+			wake(cpu, tid, thread[tid].ours ? target : (unsigned)rand() % CPUS,
+			     KEVENT_ID_sched_waking);
 		}
-		put(cpu, KEVENT_ID_irq_handler_exit, (struct raw){ 0 }, happened[count - 1].event == KEVENT_ID_sched_waking ?
-		    happened[count - 2].must : happened[count - 1].must);
+		put(cpu, KEVENT_ID_irq_handler_exit, (struct raw){ 0 },
+		    happened[count - 1].event == KEVENT_ID_sched_waking ? happened[count - 2].must
+									: happened[count - 1].must);
 		break;
 	case 3:
 		if (thread[tid].alive && thread[tid].ready)
-			wake(cpu, tid, thread[tid].ours ? target : (unsigned)rand() % CPUS, KEVENT_ID_sched_migrate_task);
+			wake(cpu, tid, thread[tid].ours ? target : (unsigned)rand() % CPUS,
+			     KEVENT_ID_sched_migrate_task);
 		break;
 	case 4:				/* one that is not there yet is made by who runs */
 		if (!runs[cpu] || thread[tid].alive)
 			break;
 		thread[tid].alive = true;
 		thread[tid].ours = thread[runs[cpu]].ours;
-		put(cpu, KEVENT_ID_sched_process_fork, (struct raw){ .tid = runs[cpu], .other = tid }, thread[tid].ours);
+		put(cpu, KEVENT_ID_sched_process_fork,
+		    (struct raw){ .tid = runs[cpu], .other = tid }, thread[tid].ours);
 		wake(cpu, tid, thread[tid].ours ? target : CPUS - 1, KEVENT_ID_sched_wakeup_new);
 		break;
 	default:
 		if (!runs[cpu] || thread[runs[cpu]].exits || rand() % 8)
 			break;
-		put(cpu, KEVENT_ID_sched_process_exit, (struct raw){ .tid = runs[cpu] }, thread[runs[cpu]].ours);
+		put(cpu, KEVENT_ID_sched_process_exit, (struct raw){ .tid = runs[cpu] },
+		    thread[runs[cpu]].ours);
 		thread[runs[cpu]].exits = true;
 	}
 }
@@ -164,7 +177,11 @@ static void take(void *context, unsigned cpu, unsigned event, const struct kreco
 
 static struct kplace place(const char *raw)
 {
-#define AT(member, is_signed) (struct kplace){ offsetof(struct raw, member), sizeof(((struct raw *)0)->member), false, is_signed }
+#define AT(member, is_signed)                                                                     \
+	(struct kplace)                                                                           \
+	{                                                                                         \
+		offsetof(struct raw, member), sizeof(((struct raw *)0)->member), false, is_signed \
+	}
 	if (strcmp(raw, "prev_pid") == 0 || strcmp(raw, "pid") == 0 || strcmp(raw, "parent_pid") == 0)
 		return AT(tid, true);
 	if (strcmp(raw, "next_pid") == 0 || strcmp(raw, "child_pid") == 0)
@@ -205,7 +222,8 @@ static void run(unsigned seed)
 	while (count < STEPS)
 		step();
 	for (unsigned i = 0; i < count; i++) {
-		struct krecord record = { happened[i].ns, (const uint8_t *)&happened[i].raw, sizeof(struct raw) };
+		struct krecord record = { happened[i].ns, (const uint8_t *)&happened[i].raw,
+					  sizeof(struct raw) };
 
 		assert_int_equal(format_find(format, &record), happened[i].event);
 		select_record(select, happened[i].cpu, happened[i].event, &record);
@@ -255,13 +273,16 @@ static void damage_is_nobody(void **state)
 	assert_int_equal(select_follow(select, -1), 0);
 	for (unsigned event = 0; event < KEVENT_ID_COUNT; event++) {
 		for (uint32_t size = 0; size < 8; size++)
-			select_record(select, 0, event, &(struct krecord){ 1, (const uint8_t *)&raw, size });
-		select_record(select, CPUS, event, &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
+			select_record(select, 0, event,
+				      &(struct krecord){ 1, (const uint8_t *)&raw, size });
+		select_record(select, CPUS, event,
+			      &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
 	}
 	/* Four events of disks and the network are of the whole machine, whoever they name. */
 	assert_int_equal(taken, 4 * 8);
 	taken = 0;
-	select_record(select, 0, KEVENT_ID_sched_waking, &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
+	select_record(select, 0, KEVENT_ID_sched_waking,
+		      &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
 	assert_true(taken >= 1);	/* with the switch before it, for all one can tell */
 	select_free(select);
 }
@@ -334,7 +355,8 @@ static void call(struct unseen *unseen, struct select *select, unsigned event, i
 {
 	const struct raw raw = { .tid = tid, .other = number };
 
-	unseen_record(unseen, select, 0, event, &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
+	unseen_record(unseen, select, 0, event,
+		      &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
 }
 
 /* 5 is followed. A call begins or ends inside another one, and what is no gap. */
@@ -366,7 +388,8 @@ static void unseen_calls_are_counted(void **state)
 	call(unseen, select, ENTRY, 5, SYS_read);
 	call(unseen, select, ENTRY, 5, SYS_write); /* the end of read is missing */
 	assert_int_equal(unseen_calls(unseen), 1);
-	call(unseen, select, EXIT, 5, SYS_close); /* so are the end of write and the begin of close */
+	/* So are the end of write and the begin of close. */
+	call(unseen, select, EXIT, 5, SYS_close);
 	assert_int_equal(unseen_calls(unseen), 2);
 	call(unseen, select, ENTRY, 5, SYS_read);
 	unseen_pass(unseen, 1, 3); /* losses that the source counted, on any CPU */

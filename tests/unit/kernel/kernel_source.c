@@ -122,8 +122,9 @@ static uint64_t compare(const struct kformat *format, size_t size)
 	at_least = sum(inner, format, &ignored);
 	happened = sum(source, format, &lost);
 	at_most = sum(outer, format, &ignored);
-	print_message("%zu KiB: %llu <= %llu <= %llu, lost %llu\n", size >> 10, (unsigned long long)at_least,
-		      (unsigned long long)happened, (unsigned long long)at_most, (unsigned long long)lost);
+	print_message("%zu KiB: %llu <= %llu <= %llu, lost %llu\n", size >> 10,
+		      (unsigned long long)at_least, (unsigned long long)happened,
+		      (unsigned long long)at_most, (unsigned long long)lost);
 	assert_true(at_least <= happened && happened <= at_most);
 	assert_true(at_least > ROUNDS);
 	assert_int_equal(happened - lost, count_read(source->cpus));
@@ -184,7 +185,8 @@ static size_t begin(uint8_t *page, uint64_t ns)
 
 static void end(uint8_t *page, size_t at)
 {
-	long used = (long)(at - sizeof(uint64_t) - sizeof(long)) | (1u << 31);	/* with the mark that some are missing */
+	/* With the mark that some are missing. */
+	long used = (long)(at - sizeof(uint64_t) - sizeof(long)) | (1u << 31);
 
 	memcpy(page + sizeof(uint64_t), &used, sizeof(used));
 }

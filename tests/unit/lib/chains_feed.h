@@ -71,8 +71,13 @@ static inline void finish(struct feed *f)
 static inline void ev(struct feed *f, int64_t ns, const char *name, ...)
 {
 	struct kymo_ctf_event event = {
-		.ns = ns, .clock_ns = (uint64_t)ns, .vpid = f->pid, .vtid = f->pid, .trace = f->trace,
-		.stream = (unsigned)f->pid, .procname = "p",
+		.ns = ns,
+		.clock_ns = (uint64_t)ns,
+		.vpid = f->pid,
+		.vtid = f->pid,
+		.trace = f->trace,
+		.stream = (unsigned)f->pid,
+		.procname = "p",
 	};
 	const struct kymo_ctf_bind *bind;
 	const char *field;

@@ -176,7 +176,8 @@ static inline uint64_t test_drain(struct test_reader *reader)
 		;
 	end = KYMO_WORD_POS(word);
 	if (reader->last_ns < reader->packet_end)
-		reader->last_ns = reader->packet_end;	/* walking checks that no record is earlier */
+		/* Walking checks that no record is earlier. */
+		reader->last_ns = reader->packet_end;
 
 	while (pos / size < end / size) {	/* complete blocks */
 		const uint64_t start = pos / size * size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client of the live protocol and the other side of its conversation, without a socket: what the
- * client sent is checked, replies are composed, and a sink notes what it gets.
+ * The client of the live protocol and the other side of its conversation, without a socket: what
+ * the client sent is checked, replies are composed, and a sink notes what it gets.
  */
 #ifndef KYMO_TESTS_LIVE_RELAY_H
 #define KYMO_TESTS_LIVE_RELAY_H
@@ -28,29 +28,32 @@ static inline void note(const char *format, unsigned long long a, unsigned long 
 	(void)snprintf(log_text + used, sizeof(log_text) - used, format, a, b);
 }
 
-static inline int on_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
+static inline int on_session(void *context, const struct wire_listed_session *session,
+			     struct kymo_err *err)
 {
 	(void)context, (void)err;
 	note("S%llu ", session->session, 0);
 	return 0;
 }
 
-static inline int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err)
+static inline int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes,
+			      size_t size, struct kymo_err *err)
 {
 	(void)context, (void)trace, (void)bytes, (void)err;
 	note("M%llu ", size, 0);
 	return 0;
 }
 
-static inline int on_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		    struct kymo_err *err)
+static inline int on_bytes(void *context, struct live_stream *stream, uint64_t offset,
+			   const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	(void)context, (void)stream, (void)bytes, (void)err;
 	note("B%llu+%llu ", offset, size);
 	return 0;
 }
 
-static inline int on_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err)
+static inline int on_packet(void *context, struct live_stream *stream, bool complete,
+			    struct kymo_err *err)
 {
 	(void)context, (void)stream, (void)err;
 	note(complete ? "P " : "X ", 0, 0);
@@ -62,7 +65,9 @@ static inline void on_say(void *context, const char *text)
 	(void)context, (void)text;
 }
 
-static const struct client_sink sink = { on_session, on_metadata, on_bytes, on_packet, on_say, NULL };
+static const struct client_sink sink = {
+	on_session, on_metadata, on_bytes, on_packet, on_say, NULL
+};
 
 /* ---- a relay ---- */
 
@@ -78,7 +83,8 @@ struct test {
 /* The next request must be @cmd; its first number is returned. */
 static inline uint64_t expect(struct test *test, uint32_t cmd)
 {
-	struct wire_in in = { test->asked.bytes + test->read, test->asked.bytes + test->asked.used, false };
+	struct wire_in in = { test->asked.bytes + test->read, test->asked.bytes + test->asked.used,
+			      false };
 	struct wire_viewer_request request;
 	uint64_t first;
 
@@ -101,7 +107,8 @@ static inline int answer(struct test *test)
 	int rc = 0;
 
 	for (size_t i = 0; i < test->reply.used && rc == 0; i++)
-		rc = client_bytes(test->client, test->reply.bytes + i, 1, test->now_ns, &test->asked, &test->err);
+		rc = client_bytes(test->client, test->reply.bytes + i, 1, test->now_ns,
+				  &test->asked, &test->err);
 	test->reply.used = 0;
 	return rc;
 }
@@ -128,7 +135,9 @@ static inline void put_session(struct test *test, uint64_t id, const char *host,
 
 static inline void put_stream(struct test *test, uint64_t id, bool is_metadata, const char *channel)
 {
-	struct wire_listed_stream stream = { .stream = id, .trace = 1, .is_metadata = is_metadata, .path = PATH };
+	struct wire_listed_stream stream = {
+		.stream = id, .trace = 1, .is_metadata = is_metadata, .path = PATH
+	};
 
 	(void)snprintf(stream.channel, sizeof(stream.channel), "%s", channel);
 	wire_put_listed_stream(&test->reply, &stream);
@@ -139,13 +148,19 @@ static inline void put_streams(struct test *test, uint32_t status, uint32_t coun
 	wire_put_status_count(&test->reply, &(struct wire_status_count){ status, count });
 }
 
-static inline void put_index(struct test *test, uint32_t status, uint32_t flags, uint64_t begin, uint64_t end)
+static inline void put_index(struct test *test, uint32_t status, uint32_t flags, uint64_t begin,
+			     uint64_t end)
 {
 	const bool packet = status == WIRE_INDEX_OK;
 
-	wire_put_viewer_index(&test->reply, &(struct wire_viewer_index){
-		.offset = 4096, .packet_size = packet ? 8 * 64 : 0, .content_size = packet ? 8 * 40 : 0,
-		.timestamp_begin = begin, .timestamp_end = end, .status = status, .flags = flags });
+	wire_put_viewer_index(&test->reply,
+			      &(struct wire_viewer_index){ .offset = 4096,
+							   .packet_size = packet ? 8 * 64 : 0,
+							   .content_size = packet ? 8 * 40 : 0,
+							   .timestamp_begin = begin,
+							   .timestamp_end = end,
+							   .status = status,
+							   .flags = flags });
 }
 
 static inline void put_packet(struct test *test, uint32_t status, uint32_t size, uint32_t flags)
@@ -157,7 +172,8 @@ static inline void put_packet(struct test *test, uint32_t status, uint32_t size,
 
 static inline void put_metadata(struct test *test, uint32_t status, const char *text)
 {
-	wire_put_metadata_reply(&test->reply, &(struct wire_metadata_reply){ strlen(text), status });
+	wire_put_metadata_reply(&test->reply,
+				&(struct wire_metadata_reply){ strlen(text), status });
 	wire_add_bytes(&test->reply, text, strlen(text));
 }
 

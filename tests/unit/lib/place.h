@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where one test is: a runtime directory of its own in shared memory, and what the test keeps beside its name. */
+/* Where one test is: a runtime directory of its own in shared memory, and what the test keeps
+ * beside its name. */
 #ifndef KYMO_TEST_PLACE_H
 #define KYMO_TEST_PLACE_H
 
@@ -26,7 +27,8 @@ static inline void *place_create(size_t size)
 	return NULL;
 }
 
-/** place_destroy() - remove the directory with all that is in it, and free the struct. Return: 0, or the status of rm. */
+/** place_destroy() - remove the directory with all that is in it, and free the struct. Return: 0,
+ * or the status of rm. */
 static inline int place_destroy(void *place)
 {
 	char command[PLACE_RUN_SIZE + sizeof "rm -rf ''"];

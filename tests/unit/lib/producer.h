@@ -147,7 +147,8 @@ static inline void producer_close(struct producer *producer)
 
 static inline uint8_t *producer_at(const struct kymo_ring *ring, uint64_t position)
 {
-	return (uint8_t *)ring + KYMO_PAGE + position % ((uint64_t)ring->block_size * ring->block_count);
+	return (uint8_t *)ring + KYMO_PAGE +
+	       position % ((uint64_t)ring->block_size * ring->block_count);
 }
 
 /* Room for @size bytes in the ring's present block, or in the next. */
@@ -230,8 +231,13 @@ static inline void producer_init_record(struct producer *producer, uint16_t id, 
 	}
 	record = (void *)(log + position);
 	*record = (struct kymo_log_record){
-		.origin = position, .size = (uint32_t)whole, .tid = producer->region->pid, .ns = producer_now(), .id = id,
-		.payload_size = (uint32_t)size, .name = "main",
+		.origin = position,
+		.size = (uint32_t)whole,
+		.tid = producer->region->pid,
+		.ns = producer_now(),
+		.id = id,
+		.payload_size = (uint32_t)size,
+		.name = "main",
 	};
 	memcpy(record->payload, payload, size);
 	record->stamp = KYMO_LOG_STAMP ^ position;

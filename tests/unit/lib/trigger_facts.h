@@ -42,7 +42,8 @@ static inline void fact(struct trigger_process *process, unsigned id, const char
 			memcpy(bytes + used, text, strlen(text) + 1);
 			used += strlen(text) + 1;
 		} else {
-			const uint64_t value = *kinds == 'w' ? va_arg(args, uint64_t) : (uint64_t)va_arg(args, int);
+			const uint64_t value = *kinds == 'w' ? va_arg(args, uint64_t)
+							     : (uint64_t)va_arg(args, int);
 
 			memcpy(bytes + used, &value, sizeof value);
 			used += sizeof value;

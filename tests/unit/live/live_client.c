@@ -47,7 +47,8 @@ static void metadata_come_before_packets(void **state)
 	run(test, 1, 2);
 	put_index(test, WIRE_INDEX_OK, WIRE_NEW_METADATA, 10, 20);
 	answered(test);
-	expect_nothing(test);		/* the question for metadata is on its way, the packet waits */
+	/* The question for metadata is on its way, the packet waits. */
+	expect_nothing(test);
 	put_metadata(test, WIRE_METADATA_OK, "abc");
 	answered(test);
 	assert_int_equal(expect(test, WIRE_VIEWER_METADATA), 2);
@@ -91,10 +92,12 @@ static void news_make_unsure(void **state)
 	assert_false(client_streams(test->client)->next->has_bound);
 }
 
-/* Also where there is no packet: that of a stream that is silent may be the last answer for long. */
+/* Also where there is no packet: that of a stream that is silent may be the last answer for
+ * long. */
 static void news_come_with_any_status(void **state)
 {
-	static const uint32_t statuses[] = { WIRE_INDEX_OK, WIRE_INDEX_RETRY, WIRE_INDEX_INACTIVE, WIRE_INDEX_HUP };
+	static const uint32_t statuses[] = { WIRE_INDEX_OK, WIRE_INDEX_RETRY, WIRE_INDEX_INACTIVE,
+					     WIRE_INDEX_HUP };
 	struct test *test = *state;
 
 	for (unsigned i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {

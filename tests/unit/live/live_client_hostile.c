@@ -58,7 +58,8 @@ static void what_was_not_asked_for(void **state)
 
 static void refusals(void **state)
 {
-	static const uint32_t statuses[] = { WIRE_ATTACH_ALREADY, WIRE_ATTACH_NOT_LIVE, WIRE_ATTACH_SEEK, 0, 77 };
+	static const uint32_t statuses[] = { WIRE_ATTACH_ALREADY, WIRE_ATTACH_NOT_LIVE,
+					     WIRE_ATTACH_SEEK, 0, 77 };
 	struct test *test = *state;
 
 	for (unsigned i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
@@ -110,7 +111,8 @@ static void endless_metadata(void **state)
 
 	run(test, 1, 2);
 	put_index(test, WIRE_INDEX_RETRY, 0, 0, 0);
-	wire_put_metadata_reply(&test->reply, &(struct wire_metadata_reply){ UINT64_MAX, WIRE_METADATA_OK });
+	wire_put_metadata_reply(&test->reply,
+				&(struct wire_metadata_reply){ UINT64_MAX, WIRE_METADATA_OK });
 	refuses(test);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a trace directory is read, and up to which time, by a clock of the test: a complete trace was recorded on another machine. */
+/* When a trace directory is read, and up to which time, by a clock of the test: a complete trace
+ * was recorded on another machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,8 @@ static struct kymo_ctf_reader *open_trace(void)
 	return reader;
 }
 
-/* The first two looks, at 1 and 1.1 s of this machine's clock, long before the events by the clock of the other one. */
+/* The first two looks, at 1 and 1.1 s of this machine's clock, long before the events by the clock
+ * of the other one. */
 static void look_twice(struct watch *watch, struct kymo_ctf_reader *reader)
 {
 	watch_check(watch, NULL, SECOND);

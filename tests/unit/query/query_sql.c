@@ -152,7 +152,8 @@ static void set_up(const char *trace)
 {
 	struct kymo_err err = { 0 };
 
-	if (tables_open(&tables, (const char *const[]){ trace }, 1, &err) || query_open(&query, tables, &err))
+	if (tables_open(&tables, (const char *const[]){ trace }, 1, &err) ||
+	    query_open(&query, tables, &err))
 		fail_msg("%s", err.text);
 }
 

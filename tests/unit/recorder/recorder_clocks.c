@@ -17,8 +17,12 @@ static struct clock_changes changes;
 static int setup(void **state)
 {
 	(void)state;
-	now = (struct clock_snapshot){ .monotonic = 100 * S, .boottime = 150 * S, .realtime = 1800000000 * S,
-		.tai = 1800000037 * S, .counter = 7, .width = 200 };
+	now = (struct clock_snapshot){ .monotonic = 100 * S,
+				       .boottime = 150 * S,
+				       .realtime = 1800000000 * S,
+				       .tai = 1800000037 * S,
+				       .counter = 7,
+				       .width = 200 };
 	changes = (struct clock_changes){ 0 };
 	return 0;
 }
@@ -40,7 +44,8 @@ static void nothing_happens_for_weeks(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 200000; i++) {
-		struct clock_change change = look(10 * S + i % 1000, i % 500, (int64_t)(i % 300) - 150);
+		struct clock_change change =
+			look(10 * S + i % 1000, i % 500, (int64_t)(i % 300) - 150);
 
 		assert_int_equal(change.slept_ns, 0);
 		assert_int_equal(change.set_ns, 0);

@@ -131,7 +131,8 @@ static int teardown(void **state)
 	return left;
 }
 
-static int ask(struct bench *bench, const char *request, struct json_object **reply, struct kymo_err *err)
+static int ask(struct bench *bench, const char *request, struct json_object **reply,
+	       struct kymo_err *err)
 {
 	struct json_object *object = json_tokener_parse(request);
 	int rc = control_ask(&bench->dir, object, 3000, reply, err);
@@ -228,7 +229,8 @@ static void clients_that_hang(void **state)
 	}
 	assert_int_equal(ask(bench, "{\"request\":\"later\"}", &reply, &err), 0);
 	json_object_put(reply);
-	for (unsigned i = 0; i < CONTROL_CLIENTS_MAX; i++)	/* more than it takes; these go at once */
+	/* More than it takes; these go at once. */
+	for (unsigned i = 0; i < CONTROL_CLIENTS_MAX; i++)
 		assert_true(close(connected(bench)) == 0);
 	for (unsigned i = 0; i < CONTROL_CLIENTS_MAX - 2; i++)
 		(void)close(fd[i]);
@@ -262,7 +264,8 @@ static void nobody_listens(void **state)
 	(void)close(fd);
 	assert_int_equal(ask(&bench, "{\"request\":\"echo\"}", &reply, &err), 1);
 	assert_int_equal(uv_loop_init(&bench.loop), 0);
-	assert_int_equal(control_open(&bench.control, &bench.loop, bench.path, requests, &bench, &err), 0);
+	assert_int_equal(
+		control_open(&bench.control, &bench.loop, bench.path, requests, &bench, &err), 0);
 	control_close(bench.control);
 	(void)uv_run(&bench.loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&bench.loop), 0);

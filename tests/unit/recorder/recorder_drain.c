@@ -36,7 +36,8 @@ static int setup(void **state)
 	bench->drain.scratch = malloc(DRAIN_SCRATCH);
 	bench->drain.now_ns = producer_now();
 	bench->drain.final = true;
-	return sinks_add(&bench->drain, bench->sink, NULL, 0) || sinks_join(&bench->drain, &bench->process);
+	return sinks_add(&bench->drain, bench->sink, NULL, 0) ||
+	       sinks_join(&bench->drain, &bench->process);
 }
 
 static int teardown(void **state)
@@ -148,7 +149,8 @@ static void drain_merged(struct bench *bench)
 	assert_int_equal(merged_drain(&bench->process, &bench->drain, bench->drain.now_ns), 0);
 }
 
-/* A thread lost its processor inside of an event: it comes when what is younger was merged already. */
+/* A thread lost its processor inside of an event: it comes when what is younger was merged
+ * already. */
 static void who_comes_late_has_a_stream_of_his_own(void **state)
 {
 	struct bench *bench = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session with rules takes from a process that writes all it may: the test's own region, whose
- * producer does not look objects up, so that everything is left out by the recorder. All of it with a stream
- * of each thread, and with one that is merged.
+ * What a session with rules takes from a process that writes all it may: the test's own region,
+ * whose producer does not look objects up, so that everything is left out by the recorder. All of
+ * it with a stream of each thread, and with one that is merged.
  */
 #include "place.h"
 #include "producer.h"
@@ -86,7 +86,8 @@ static void node(struct place *place, uint64_t handle, const char *space, const 
 }
 
 /* rcl_publisher_init, rcl_subscription_init: the middleware's handle is the next even address. */
-static void endpoint(struct place *place, uint16_t id, uint64_t handle, uint64_t of, const char *topic)
+static void endpoint(struct place *place, uint16_t id, uint64_t handle, uint64_t of,
+		     const char *topic)
 {
 	struct payload payload = { .size = 0 };
 
@@ -117,7 +118,8 @@ static void subscription(struct place *place, uint64_t handle, uint64_t of, cons
 }
 
 /* One event whose fields are numbers. */
-static void event_in(struct place *place, unsigned ring, uint16_t id, uint64_t first, uint64_t second)
+static void event_in(struct place *place, unsigned ring, uint16_t id, uint64_t first,
+		     uint64_t second)
 {
 	struct payload payload = { .size = 0 };
 	const struct kymo_point *point = &kymo_points[id];
@@ -161,7 +163,8 @@ static void poll_once(struct place *place)
 	assert_true(session_poll(place->session) >= 0);
 }
 
-/* From its first round on it waits before a flush until what is committed is old enough to be merged. */
+/* From its first round on it waits before a flush until what is committed is old enough to be
+ * merged. */
 static void begin(struct place *place, const char *text)
 {
 	struct filter_rules rules = rules_of(text);
@@ -207,8 +210,9 @@ static void wants(struct place *place, uint64_t recorded, uint64_t filtered)
 	struct session_stats stats = taken(place);
 
 	if (stats.recorded != recorded || stats.filtered != filtered)
-		fail_msg("%llu recorded and %llu left out, not %llu and %llu", (unsigned long long)stats.recorded,
-			 (unsigned long long)stats.filtered, (unsigned long long)recorded, (unsigned long long)filtered);
+		fail_msg("%llu recorded and %llu left out, not %llu and %llu",
+			 (unsigned long long)stats.recorded, (unsigned long long)stats.filtered,
+			 (unsigned long long)recorded, (unsigned long long)filtered);
 }
 
 static uint64_t *set_of(struct place *place)
@@ -362,7 +366,8 @@ static void senseless_links(void **state)
 	link_of(place, KYMO_POINT_rclcpp_buffer_to_ipb, 0x40, 0x40);
 	link_of(place, KYMO_POINT_rclcpp_timer_link_node, 0x20, 0x1000);
 	for (uint64_t i = 0; i < 900; i++)
-		link_of(place, KYMO_POINT_rclcpp_buffer_to_ipb, 0x10000 + 16 * i, 0x10000 + 16 * i + 16);
+		link_of(place, KYMO_POINT_rclcpp_buffer_to_ipb, 0x10000 + 16 * i,
+			0x10000 + 16 * i + 16);
 	link_of(place, KYMO_POINT_rclcpp_timer_link_node, 0x10000 + 16 * 900, 0x1000);
 	callback(place, 0x10);
 	callback(place, 0x20);
@@ -480,7 +485,8 @@ static void too_many_objects(void **state)
 		endpoint(place, KYMO_POINT_rcl_publisher_init, 0x100000 + 64 * i, 0x1000, "/t");
 	/* Two addresses each: not all have room in the set, none is recorded. */
 	for (uint64_t i = 0; i < 400; i++)
-		link_of(place, KYMO_POINT_rclcpp_subscription_init, 0x100000 + 64 * i, 0x900000 + 64 * i);
+		link_of(place, KYMO_POINT_rclcpp_subscription_init, 0x100000 + 64 * i,
+			0x900000 + 64 * i);
 	poll_once(place);
 	for (unsigned i = 0; i < KYMO_LEFT_OUT_MAX; i++)
 		in += set_of(place)[i] > KYMO_LEFT_OUT_USED;
@@ -531,10 +537,12 @@ static unsigned files_like(const struct place *place, const char *pattern)
 	return count;
 }
 
-/* Ring 0 has long stretches, of blocks even, of which nothing is wanted; ring 1 has what is wanted in between. */
+/* Ring 0 has long stretches, of blocks even, of which nothing is wanted; ring 1 has what is wanted
+ * in between. */
 static void threads_in_their_order(void **state)
 {
-	static const unsigned stretch[] = { 0, 1, 100, 157, 160, 320, 400 };	/* a block has 155 */
+	/* A block has 155. */
+	static const unsigned stretch[] = { 0, 1, 100, 157, 160, 320, 400 };
 	const unsigned count = COUNT_OF(stretch);
 	struct place *place = *state;
 	uint64_t last[PRODUCER_RINGS] = { 0 }, next[PRODUCER_RINGS] = { 0 };
@@ -548,11 +556,13 @@ static void threads_in_their_order(void **state)
 		for (unsigned n = 0; n < stretch[i % count]; n++) {
 			event_in(place, 0, KYMO_POINT_rcl_publish, 0x1200, 1);
 			if (n % 16 == 0)
-				event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100, 1ull << 32 | ++next[1]);
+				event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100,
+					 1ull << 32 | ++next[1]);
 		}
 		for (unsigned n = 0; n < i % 5; n++)
 			event_in(place, 0, KYMO_POINT_rcl_publish, 0x1100, ++next[0]);
-		event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100, 1ull << 32 | ++next[1]);	/* not before those */
+		/* Not before those. */
+		event_in(place, 1, KYMO_POINT_rcl_publish, 0x1100, 1ull << 32 | ++next[1]);
 		poll_once(place);
 		(void)taken(place);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules as people write them, files of them, and CARET's variables with what its regular expressions find. */
+/* Rules as people write them, files of them, and CARET's variables with what its regular
+ * expressions find. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,8 @@ static void what_rules_want(void **state)
 	for (unsigned i = 0; i < COUNT_OF(row); i++) {
 		struct filter_rules rules = rules_of(row[i].rules);
 
-		if (filter_rules_want(&rules, row[i].kind, row[i].name, row[i].other) != row[i].wanted)
+		if (filter_rules_want(&rules, row[i].kind, row[i].name, row[i].other) !=
+		    row[i].wanted)
 			fail_msg("row %u: '%s' of %s should be %s", i, row[i].rules, row[i].name, row[i].wanted ? "wanted" : "left out");
 		filter_rules_free(&rules);
 	}
@@ -215,8 +217,8 @@ static void say(void *context, const char *text)
 	snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n", text);
 }
 
-static struct filter_caret *caret(const char *select_nodes, const char *ignore_nodes, const char *select_topics,
-				  const char *ignore_topics)
+static struct filter_caret *caret(const char *select_nodes, const char *ignore_nodes,
+				  const char *select_topics, const char *ignore_topics)
 {
 	const char *const value[CARET_LISTS] = {
 		[CARET_SELECT_NODES] = select_nodes, [CARET_IGNORE_NODES] = ignore_nodes,
@@ -230,13 +232,15 @@ static struct filter_caret *caret(const char *select_nodes, const char *ignore_n
 /* Of a publisher of @topic in @node; of a timer, service or client with @topic NULL. */
 static bool wants(const struct filter_caret *filter, const char *node, const char *topic)
 {
-	return filter_caret_wants(filter, filter_caret_node(filter, node), topic ? filter_caret_topic(filter, topic) : 0);
+	return filter_caret_wants(filter, filter_caret_node(filter, node),
+				  topic ? filter_caret_topic(filter, topic) : 0);
 }
 
 static void caret_selects_and_ignores(void **state)
 {
 	static const struct {
-		const char *select_nodes, *ignore_nodes, *select_topics, *ignore_topics, *node, *topic;
+		const char *select_nodes, *ignore_nodes, *select_topics, *ignore_topics, *node,
+			*topic;
 		bool wanted;
 	} row[] = {
 		{ "/a", NULL, NULL, NULL, "/a", "/t", true },
@@ -266,8 +270,8 @@ static void caret_selects_and_ignores(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(row); i++) {
-		struct filter_caret *filter = caret(row[i].select_nodes, row[i].ignore_nodes, row[i].select_topics,
-						    row[i].ignore_topics);
+		struct filter_caret *filter = caret(row[i].select_nodes, row[i].ignore_nodes,
+						    row[i].select_topics, row[i].ignore_topics);
 
 		assert_non_null(filter);
 		if (wants(filter, row[i].node, row[i].topic) != row[i].wanted)

@@ -180,7 +180,8 @@ static void the_window_and_nothing_older(void **state)
 			continue;
 		flight_request(bench->flight, FLIGHT_REQUEST, i == 6 ? 15000000 : 0, NULL, NULL);
 		until_written(bench, i / 3);
-		assert_true(bench->last.end_ns - bench->last.begin_ns <= (i == 6 ? 15000000 : 50000000));
+		assert_true(bench->last.end_ns - bench->last.begin_ns <=
+			    (i == 6 ? 15000000 : 50000000));
 		check(bench, 1);
 	}
 	/* One packet in which the window begins. */
@@ -206,7 +207,8 @@ static void a_limit_of_memory(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		emit(bench, 50);
 		(void)round_of(bench, true);
-		assert_true(flight_sink(bench->flight)->ops->bytes(flight_sink(bench->flight)) < 20000 + 2000);
+		assert_true(flight_sink(bench->flight)->ops->bytes(flight_sink(bench->flight)) <
+			    20000 + 2000);
 	}
 	assert_int_equal(bench->sayings, 1);
 	assert_non_null(strstr(bench->said, "--flight-memory"));
@@ -217,7 +219,8 @@ static void a_limit_of_memory(void **state)
 	end(bench);
 }
 
-/* What comes in while it is written is not in it, and what is given up meanwhile was written before. */
+/* What comes in while it is written is not in it, and what is given up meanwhile was written
+ * before. */
 static void a_snapshot_while_events_come_and_go(void **state)
 {
 	struct bench *bench = *state;
@@ -353,20 +356,29 @@ static void keep_packet(struct flight_store *store, struct flight_process *proce
 		.begin = at, .end = at, .records = 1, .bytes = bytes, .size = sizeof bytes }, 0));
 }
 
-static void keep_facts(struct flight_store *store, struct flight_process *process, bool known, unsigned count)
+static void keep_facts(struct flight_store *store, struct flight_process *process, bool known,
+		       unsigned count)
 {
 	static const uint8_t bytes[100000];
 	const uint32_t at = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		assert_int_equal(flight_store_facts(store, process, &(struct sink_facts){
-			.known = known, .count = 1, .at = &at, .bytes = bytes, .size = sizeof bytes }, 0), 0);
+		assert_int_equal(flight_store_facts(store, process,
+						    &(struct sink_facts){ .known = known,
+									  .count = 1,
+									  .at = &at,
+									  .bytes = bytes,
+									  .size = sizeof bytes },
+						    0),
+				 0);
 }
 
 /* They go with the last packet from before the turn, and not earlier; no turn in between. */
 static void facts_go_with_the_oldest_packet(void **state)
 {
-	struct flight_store store = { .limit = UINT64_MAX, .window_ns = 100, .shortest_ns = UINT64_MAX };
+	struct flight_store store = { .limit = UINT64_MAX,
+				      .window_ns = 100,
+				      .shortest_ns = UINT64_MAX };
 	struct flight_process process = { 0 };
 
 	(void)state;
@@ -395,7 +407,8 @@ static void facts_go_with_the_oldest_packet(void **state)
 	(void)flight_store_trim(&store, 1151);
 	flight_store_rebase(&store, &process);
 	keep_facts(&store, &process, false, 32);
-	assert_false(flight_store_wants_turn(&store));	/* none had ended: when they have doubled again */
+	/* None had ended: when they have doubled again. */
+	assert_false(flight_store_wants_turn(&store));
 	keep_facts(&store, &process, false, 11);
 	assert_true(flight_store_wants_turn(&store));
 	flight_store_forget(&store, &process);

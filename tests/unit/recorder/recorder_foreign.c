@@ -182,7 +182,8 @@ static void other_users_are_refused(void **state)
 		if (chmod(place->run, 0755) != 0 || seteuid(65534) != 0)
 			_exit(2);
 		first = begin(place, &session, &err) == -1 && strstr(err.text, "belongs to uid 0");
-		if (seteuid(0) != 0 || chmod(place->run, 0700) != 0 || chown(place->run, 65534, 65534) != 0 || seteuid(65534) != 0)
+		if (seteuid(0) != 0 || chmod(place->run, 0700) != 0 ||
+		    chown(place->run, 65534, 65534) != 0 || seteuid(65534) != 0)
 			_exit(3);
 		second = begin(place, &session, &err) == 0 && place->sentences == 1;
 		_exit(first && second ? 0 : 1);
@@ -217,7 +218,8 @@ static void count(void *context, const struct process_status *status)
 static void corrupt(struct producer *producer)
 {
 	static const uint64_t nasty[] = {
-		0, 1, UINT64_MAX, INT64_MAX, 1ull << 63, UINT32_MAX, 4096, 65536, 0x1000000000001ull,
+		0,          1,    UINT64_MAX, INT64_MAX,          1ull << 63,
+		UINT32_MAX, 4096, 65536,      0x1000000000001ull,
 	};
 	unsigned bytes = 1 + (unsigned)rand() % 12;
 

@@ -56,8 +56,10 @@ static void store_before(uint64_t *word, uint64_t value)
 /* callback_end(@value), every third with a symbol instead, so that records differ in size. */
 static void overwrite(struct kymo_ring *ring, uint64_t value)
 {
-	const uint16_t id = value % 3 ? KYMO_POINT_callback_end : KYMO_POINT_rclcpp_executor_wait_for_work;
-	uint64_t word = ring->wpos, position = KYMO_WORD_POS(word), number = position / ring->block_size;
+	const uint16_t id =
+		value % 3 ? KYMO_POINT_callback_end : KYMO_POINT_rclcpp_executor_wait_for_work;
+	uint64_t word = ring->wpos, position = KYMO_WORD_POS(word),
+		 number = position / ring->block_size;
 	uint64_t ns = producer_now(), count = KYMO_WORD_COUNT(word);
 	const size_t size = KYMO_RECORD_HEADER + sizeof value;
 	uint8_t *at;
@@ -125,7 +127,8 @@ static struct content check_ring(const struct region *copy, unsigned index)
 			at += sizeof *block;
 		for (; at < stop; at += KYMO_RECORD_HEADER + 8) {
 			const uint8_t *record = producer_at(ring, at);
-			const uint64_t value = u64_at(record + KYMO_RECORD_HEADER), ns = u64_at(record + 2);
+			const uint64_t value = u64_at(record + KYMO_RECORD_HEADER),
+				       ns = u64_at(record + 2);
 			uint16_t id;
 
 			memcpy(&id, record, sizeof id);
@@ -142,7 +145,8 @@ static struct content check_ring(const struct region *copy, unsigned index)
 		assert_int_equal(at, stop);
 		in_block = content.records - in_block;
 		if (start + sizeof *block >= ring->rpos)
-			assert_int_equal(in_block, end < start + size ? KYMO_WORD_COUNT(ring->wpos) : block->records);
+			assert_int_equal(in_block, end < start + size ? KYMO_WORD_COUNT(ring->wpos)
+								      : block->records);
 		at = start;
 	}
 	return content;
@@ -192,7 +196,8 @@ static void a_ring_that_is_overwritten_at_full_speed(void **state)
 		empty += !content.records;
 		if (content.records) {
 			assert_int_equal(stats.overwritten, content.first);
-			/* What had been committed before we began is there or was overwritten since. */
+			/* What had been committed before we began is there or was overwritten
+			 * since. */
 			assert_true(content.first + content.records >= before);
 			assert_true(content.first + content.records >= last);
 			last = content.first + content.records;
@@ -203,8 +208,9 @@ static void a_ring_that_is_overwritten_at_full_speed(void **state)
 	}
 	__atomic_store_n(&running.stop, true, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	print_message("%u copies, %u of them empty, %llu to %llu records each, %llu produced\n", copies, empty,
-		      (unsigned long long)least, (unsigned long long)most, (unsigned long long)running.produced);
+	print_message("%u copies, %u of them empty, %llu to %llu records each, %llu produced\n",
+		      copies, empty, (unsigned long long)least, (unsigned long long)most,
+		      (unsigned long long)running.produced);
 	assert_true(empty < copies / 2);
 	assert_true(most > 500);
 }
@@ -213,7 +219,8 @@ static void a_ring_that_is_overwritten_at_full_speed(void **state)
 static void all_of_a_ring_that_rests(void **state)
 {
 	struct bench *bench = *state;
-	const unsigned in_block = (PRODUCER_BLOCK - sizeof(struct kymo_block) - 1) / (KYMO_RECORD_HEADER + 8);
+	const unsigned in_block =
+		(PRODUCER_BLOCK - sizeof(struct kymo_block) - 1) / (KYMO_RECORD_HEADER + 8);
 	struct freeze_stats stats;
 	struct content content;
 	struct region copy;

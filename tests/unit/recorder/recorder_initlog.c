@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading an init log that is cleaned meanwhile: every fact once, whatever comes between; what is gone is
- * not told to who comes late; and nothing that stands in a region leads the reader astray.
+ * Reading an init log that is cleaned meanwhile: every fact once, whatever comes between; what is
+ * gone is not told to who comes late; and nothing that stands in a region leads the reader astray.
  *
  * The log is written and cleaned here, from src/abi/region.h alone.
  */
@@ -98,14 +98,17 @@ static uint8_t *at(struct place *place, uint64_t position)
 
 	if (chunk >= region->log_chunk_count) {
 		assert_true(region->log_head / KYMO_LOG_CHUNK + 2 > chunk);
-		page[chunk % KYMO_LOG_CHUNKS_MAX] = KYMO_FIRST_SEGMENT_PAGE + (uint32_t)(chunk % 2) * PRODUCER_LOG_PAGES;
+		page[chunk % KYMO_LOG_CHUNKS_MAX] =
+			KYMO_FIRST_SEGMENT_PAGE + (uint32_t)(chunk % 2) * PRODUCER_LOG_PAGES;
 		region->log_chunk_count = (uint32_t)chunk + 1;
 	}
-	return place->producer.base + (size_t)page[chunk % KYMO_LOG_CHUNKS_MAX] * KYMO_PAGE + position % KYMO_LOG_CHUNK;
+	return place->producer.base + (size_t)page[chunk % KYMO_LOG_CHUNKS_MAX] * KYMO_PAGE +
+	       position % KYMO_LOG_CHUNK;
 }
 
 /* @from: NULL: a new fact, or that @key is gone; else what is copied. */
-static struct kymo_log_record *put(struct place *place, const struct entry *from, uint64_t key, bool gone)
+static struct kymo_log_record *put(struct place *place, const struct entry *from, uint64_t key,
+				   bool gone)
 {
 	const uint64_t size = sizeof(struct kymo_log_record) + 16;
 	struct kymo_region *region = place->producer.region;
@@ -124,8 +127,13 @@ static struct kymo_log_record *put(struct place *place, const struct entry *from
 	}
 	record = (void *)at(place, position);
 	*record = (struct kymo_log_record){
-		.origin = from ? from->origin : position, .size = (uint32_t)size, .tid = 1, .ns = producer_now(),
-		.id = gone ? KYMO_LOG_GONE : ID, .payload_size = sizeof payload, .name = "main",
+		.origin = from ? from->origin : position,
+		.size = (uint32_t)size,
+		.tid = 1,
+		.ns = producer_now(),
+		.id = gone ? KYMO_LOG_GONE : ID,
+		.payload_size = sizeof payload,
+		.name = "main",
 	};
 	memcpy(record->payload, payload, sizeof payload);
 	record->stamp = KYMO_LOG_STAMP ^ position;
@@ -181,7 +189,8 @@ static void clean(struct place *place, uint64_t limit, unsigned stop)
 	if (!stop)
 		return;
 	place->first = i;
-	__atomic_store_n(&region->log_head, i < last ? place->entry[i].position : limit, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&region->log_head, i < last ? place->entry[i].position : limit,
+			 __ATOMIC_SEQ_CST);
 }
 
 static uint64_t used(const struct place *place)
@@ -249,7 +258,8 @@ static void overtaken(void **state)
 	assert_int_equal(end(session), 70);
 }
 
-/* Behind a record that is being written there are copies of facts in front of it, whose originals are gone. */
+/* Behind a record that is being written there are copies of facts in front of it, whose originals
+ * are gone. */
 static void copies_behind_a_hole(void **state)
 {
 	struct place *place = *state;
@@ -276,7 +286,8 @@ static void copies_behind_a_hole(void **state)
 	assert_int_equal(end(session), 12);
 }
 
-/* A record that was never finished hides nothing behind it from who comes when its process is dead. */
+/* A record that was never finished hides nothing behind it from who comes when its process is
+ * dead. */
 static void a_hole_for_ever(void **state)
 {
 	struct place *place = *state;
@@ -324,10 +335,12 @@ static void at_random(void **state)
 			if (used(place) > KYMO_LOG_CHUNK / 2 && session)
 				poll_once(session);
 			if (used(place) > KYMO_LOG_CHUNK / 2)
-				clean(place, session ? region->log_taken : region->log_tail, UINT32_MAX);
+				clean(place, session ? region->log_taken : region->log_tail,
+				      UINT32_MAX);
 		}
 		assert_int_equal(end(session), expected + place->told - before);
-		memmove(place->entry, place->entry + place->first, (place->entries - place->first) * sizeof *place->entry);
+		memmove(place->entry, place->entry + place->first,
+			(place->entries - place->first) * sizeof *place->entry);
 		place->entries -= place->first;
 		place->first = 0;
 		snprintf(command, sizeof command, "rm -rf '%s'", place->trace);
@@ -344,7 +357,8 @@ static void nonsense(void **state)
 	uint8_t *log = place->producer.base + KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE;
 	uint8_t *directory = place->producer.base + KYMO_LOG_DIR_PAGE * KYMO_PAGE;
 	static const uint64_t numbers[] = {
-		0, 8, 13, KYMO_LOG_CHUNK - 8, KYMO_LOG_CHUNK, 1ull << 32, 1ull << 47, 1ull << 48, 1ull << 62, UINT64_MAX - 7, UINT64_MAX,
+		0,          8,          13,         KYMO_LOG_CHUNK - 8, KYMO_LOG_CHUNK, 1ull << 32,
+		1ull << 47, 1ull << 48, 1ull << 62, UINT64_MAX - 7,     UINT64_MAX,
 	};
 
 	srand(3);
@@ -366,11 +380,14 @@ static void nonsense(void **state)
 		if (rand() % 4 == 0)
 			header->log_tail = numbers[(size_t)rand() % COUNT_OF(numbers)];
 		if (rand() % 8 == 0)
-			header->log_chunk_count = (uint32_t)numbers[(size_t)rand() % COUNT_OF(numbers)];
+			header->log_chunk_count =
+				(uint32_t)numbers[(size_t)rand() % COUNT_OF(numbers)];
 		if (rand() % 8 == 0)
 			directory[rand() % 64] ^= (uint8_t)rand();
 		if (log_collect(&region, 0, (uint64_t)rand() * 8, rand() & 1, &facts) == 0) {
-			assert_true(facts.count <= 2 * KYMO_LOG_CHUNK * (uint64_t)KYMO_LOG_CHUNKS_MAX / sizeof(struct kymo_log_record));
+			assert_true(facts.count <= 2 * KYMO_LOG_CHUNK *
+							   (uint64_t)KYMO_LOG_CHUNKS_MAX /
+							   sizeof(struct kymo_log_record));
 			free(facts.fact);
 		}
 		memcpy(log + where, kept_log, sizeof kept_log);

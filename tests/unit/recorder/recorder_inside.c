@@ -13,8 +13,8 @@
 #include "recorder/runtime/status.h"
 
 /*
- * A child that was forked beside a running thread may allocate and start threads with glibc, but not
- * with the sanitizers: their allocator's locks are as the thread held them.
+ * A child that was forked beside a running thread may allocate and start threads with glibc, but
+ * not with the sanitizers: their allocator's locks are as the thread held them.
  */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 #define CHILD_MAY_DO_ALL 0
@@ -114,7 +114,8 @@ static void sinks_come_and_go_under_load(void **state)
 	(void)state;
 	session = start(in("t-all"));
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&emitter[i].thread, NULL, emitting, &emitter[i]), 0);
+		assert_int_equal(pthread_create(&emitter[i].thread, NULL, emitting, &emitter[i]),
+				 0);
 	for (unsigned i = 0; i < 20; i++) {
 		snprintf(name, sizeof name, "t-%u", i);
 		good(kymo_session_add_sink(session, in(name)));
@@ -219,7 +220,9 @@ static void what_cannot_be_is_said(void **state)
 	bad(kymo_session_start(in("t-a"), &options, &session), "nice");
 	options = (struct kymo_session_options){ .size = 8 };
 	bad(kymo_session_start(in("t-a"), &options, &session), "size");
-	options = (struct kymo_session_options){ .size = sizeof options, .cpus = &cpu, .cpu_count = 1 };
+	options = (struct kymo_session_options){ .size = sizeof options,
+						 .cpus = &cpu,
+						 .cpu_count = 1 };
 	bad(kymo_session_start(in("t-a"), &options, &session), "processors");
 	assert_int_equal(mkdir(in("t-full"), 0755) | mkdir(in("t-full/x"), 0755), 0);
 	bad(kymo_session_start(in("t-full"), NULL, &session), "choose another place");
@@ -355,7 +358,8 @@ static uint64_t count_events(const char *path)
 	return count;
 }
 
-/* What it had written opens; the rest is in shared memory, and a child that lives on does not lock it. */
+/* What it had written opens; the rest is in shared memory, and a child that lives on does not lock
+ * it. */
 static void a_killed_program_loses_nothing(void **state)
 {
 	const struct session_options remains = {
@@ -412,8 +416,8 @@ static void say(void *context, const char *text)
 }
 
 /*
- * In a child, as another program would: records all until @end is readable. Tells @ready when it has
- * begun, and once more when it has got the process that it had to leave alone first.
+ * In a child, as another program would: records all until @end is readable. Tells @ready when it
+ * has begun, and once more when it has got the process that it had to leave alone first.
  * Return: 0 when as expected.
  */
 static int outside(int ready, int end, unsigned processes, unsigned foreign)

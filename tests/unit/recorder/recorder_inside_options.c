@@ -7,7 +7,11 @@
 #include "inside.h"
 #include "base/array.h"
 
-#define OPTIONS(...) (struct kymo_session_options){ .size = sizeof(struct kymo_session_options), .message = message, __VA_ARGS__ }
+#define OPTIONS(...)                                                                         \
+	(struct kymo_session_options)                                                        \
+	{                                                                                    \
+		.size = sizeof(struct kymo_session_options), .message = message, __VA_ARGS__ \
+	}
 
 static struct kymo_session *start_with(const char *path, struct kymo_session_options options)
 {
@@ -63,7 +67,8 @@ static void rules_say_what_is_recorded(void **state)
 	emit(40);
 	good(stop(session, &stats));
 	assert_int_equal(stats.recorded, 10 + 20 + 30 + 40);
-	assert_int_equal(stats.recorded + stats.filtered, 100);	/* none of the others was even emitted */
+	/* None of the others was even emitted. */
+	assert_int_equal(stats.recorded + stats.filtered, 100);
 	assert_int_equal(lines(in("t-a"), "inside:event"), 50);
 	assert_int_equal(lines(in("t-a"), "other:thing"), 50);
 	assert_int_equal(lines(in("t-a"), ":"), 100);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging threads by time: random spans, equal times, silent threads, small buffers, and garbage. */
+/* Merging threads by time: random spans, equal times, silent threads, small buffers, and
+ * garbage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,9 @@ static unsigned chance(unsigned below)
 
 static void declare_text(void)
 {
-	const struct kymo_declaration head = { .id = TEXT_ID, .shape = KYMO_SHAPE_POINT, .field_count = 1 };
+	const struct kymo_declaration head = { .id = TEXT_ID,
+					       .shape = KYMO_SHAPE_POINT,
+					       .field_count = 1 };
 	const char text[] = { 'c', 0, 'n', 0, 0, 0, KYMO_KIND_STR, 'f' };
 	uint8_t bytes[sizeof head + sizeof text + 1] = { 0 };
 
@@ -159,7 +162,9 @@ static void run_to(uint64_t horizon)
 
 	merge.horizon = horizon;
 	do {
-		struct merge_out out = { .at = buffer, .room = HEAD + RECORD_MAX + chance(sizeof buffer - 2 * RECORD_MAX) };
+		struct merge_out out = { .at = buffer,
+					 .room = HEAD + RECORD_MAX +
+						 chance(sizeof buffer - 2 * RECORD_MAX) };
 		unsigned empty;
 
 		while ((stop = merge_run(&merge, &out, &empty)) == MERGE_EMPTY) {
@@ -183,11 +188,13 @@ static void one_round(unsigned inputs, unsigned records, unsigned step)
 		give(i);
 	merge_ready(&merge);
 	last_ns = 0;
-	for (uint64_t horizon = 1000; horizon < 1000 + 40ull * records * step; horizon += 1 + chance(200 * step)) {
+	for (uint64_t horizon = 1000; horizon < 1000 + 40ull * records * step;
+	     horizon += 1 + chance(200 * step)) {
 		run_to(horizon);
 		for (unsigned i = 0; i < inputs; i++) {
 			assert_true(!source[i].seen || source[i].ns[source[i].seen - 1] <= horizon);
-			assert_true(source[i].seen == source[i].records || source[i].ns[source[i].seen] > horizon);
+			assert_true(source[i].seen == source[i].records ||
+				    source[i].ns[source[i].seen] > horizon);
 		}
 	}
 	run_to(UINT64_MAX - 1);
@@ -290,7 +297,8 @@ static void garbage(void **state)
 
 			memcpy(&id, buffer + at, 2);
 			at += HEAD;
-			size = walk_payload(&classes, id, buffer + at, (size_t)(out.at - buffer) - at);
+			size = walk_payload(&classes, id, buffer + at,
+					    (size_t)(out.at - buffer) - at);
 			assert_true(size >= 0);
 			at += (size_t)size;
 		}
@@ -303,7 +311,10 @@ static void garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_come_out_in_order), TEST(equal_times_have_an_order), TEST(steps_back), TEST(garbage),
+		TEST(all_come_out_in_order),
+		TEST(equal_times_have_an_order),
+		TEST(steps_back),
+		TEST(garbage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recorder dies at a point of its own choice, another comes: every event is in one of the traces, or
- * counted as dropped, and babeltrace2 has nothing to say about either.
+ * A recorder dies at a point of its own choice, another comes: every event is in one of the traces,
+ * or counted as dropped, and babeltrace2 has nothing to say about either.
  */
 #include "place.h"
 #include "producer.h"
@@ -37,7 +37,8 @@ static struct death {
 	int moves;			/* only where this moves */
 	bool text;			/* only in metadata */
 	unsigned times;			/* the how manieth time */
-	long keep;			/* bytes that are left of what was being written; -1: as it is */
+	/* Bytes that are left of what was being written; -1: as it is. */
+	long keep;
 	struct kymo_region *region;
 } death;
 
@@ -79,7 +80,8 @@ static int setup(void **state)
 		return -1;
 	for (unsigned i = 0; i < TRACES; i++)
 		snprintf(place->trace[i], sizeof place->trace[i], "%s/trace%u", place->run, i);
-	place->shared = mmap(NULL, KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	place->shared =
+		mmap(NULL, KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	producer_open(&place->producer, place->run);
 	*state = place;
 	return place->shared == MAP_FAILED ? -1 : 0;
@@ -98,8 +100,14 @@ static struct session *begin(struct place *place)
 {
 	const char *const second = place->trace[place->traces + 1];
 	struct session_options options = {
-		.runtime_dir = place->run, .output = place->trace[place->traces], .version = "0.1.0",
-		.say = say, .context = place, .streams = place->streams, .more = &second, .more_count = place->two_sinks,
+		.runtime_dir = place->run,
+		.output = place->trace[place->traces],
+		.version = "0.1.0",
+		.say = say,
+		.context = place,
+		.streams = place->streams,
+		.more = &second,
+		.more_count = place->two_sinks,
 	};
 	struct session *session = NULL;
 	struct kymo_err err = { 0 };
@@ -276,8 +284,9 @@ static void what_was_half_written_is_cut_off(void **state)
 		for (unsigned times = 1; times < 4; times += 2) {
 			struct place *place = *state;
 
-			assert_true(live_and_die(place, (struct death){
-				PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, keep[i], NULL }));
+			assert_true(live_and_die(place, (struct death){ PROMISE_IN_FILE,
+									KYMO_PROMISE_RINGS, false,
+									times, keep[i], NULL }));
 			come_after(place);
 			check(place);
 			assert_int_equal(strstr(place->said, "cut off") != NULL, keep[i] != 0);
@@ -293,9 +302,12 @@ static void what_moves_nothing_is_made_whole_too(void **state)
 			struct place *place = *state;
 
 			place->producer.region->dropped_no_ring = 7;
-			assert_true(live_and_die(place, (struct death){
-				PROMISE_IN_FILE, text ? KYMO_PROMISE_NOTHING : KYMO_PROMISE_NO_RING, text,
-				text ? 1 : 2, text ? keep : keep % 100, NULL }));
+			assert_true(live_and_die(
+				place,
+				(struct death){ PROMISE_IN_FILE,
+						text ? KYMO_PROMISE_NOTHING : KYMO_PROMISE_NO_RING,
+						text, text ? 1 : 2, text ? keep : keep % 100,
+						NULL }));
 			come_after(place);
 			check(place);
 			assert_non_null(strstr(place->said, "cut off"));
@@ -354,8 +366,9 @@ static void of_two_sinks_each_has_all(void **state)
 
 				place->two_sinks = true;
 				place->streams = i % 2 ? STREAMS_PROCESS : STREAMS_THREAD;
-				assert_true(live_and_die(place, (struct death){
-					point, KYMO_PROMISE_RINGS, false, 1 + i / 2, torn ? 99 : -1, NULL }));
+				assert_true(live_and_die(
+					place, (struct death){ point, KYMO_PROMISE_RINGS, false,
+							       1 + i / 2, torn ? 99 : -1, NULL }));
 				emit(place, 20);
 				come_after(place);
 				check(place);
@@ -392,8 +405,10 @@ static void two_sinks_are_told_of_losses_alike(void **state)
 			struct session *session = begin(place);
 
 			emit(place, 6000);		/* more than the rings hold */
-			death = (struct death){ PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, times, -1,
-						place->producer.region };
+			death = (struct death){
+				PROMISE_IN_FILE,       KYMO_PROMISE_RINGS, false, times, -1,
+				place->producer.region
+			};
 			promise_reached = maybe_die;
 			end(session);
 			_exit(0);
@@ -414,7 +429,8 @@ static void of_two_files_one_cannot_be_asked(void **state)
 	char command[128];
 
 	place->two_sinks = true;
-	assert_true(live_and_die(place, (struct death){ PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, 4, -1, NULL }));
+	assert_true(live_and_die(
+		place, (struct death){ PROMISE_IN_FILE, KYMO_PROMISE_RINGS, false, 4, -1, NULL }));
 	snprintf(command, sizeof command, "rm -r '%.90s'", place->trace[1]);
 	assert_int_equal(system(command), 0);
 	come_after(place);
@@ -430,9 +446,11 @@ static void merged_rings_go_on_together(void **state)
 			struct place *place = *state;
 
 			place->streams = STREAMS_PROCESS;
-			assert_true(live_and_die(place, (struct death){
-				point, KYMO_PROMISE_RINGS, false, times, times == 2 && point == PROMISE_IN_FILE ?
-				150 : -1, NULL }));
+			assert_true(live_and_die(
+				place,
+				(struct death){ point, KYMO_PROMISE_RINGS, false, times,
+						times == 2 && point == PROMISE_IN_FILE ? 150 : -1,
+						NULL }));
 			emit(place, 20);
 			come_after(place);
 			check(place);
@@ -504,7 +522,8 @@ static void a_file_that_cannot_be_asked(void **state)
 		assert_non_null(strstr(place->said, "counted as dropped"));
 		if (how == 2)
 			assert_int_equal(truncate(path, 99999), 0);	/* it is there as it was */
-		/* What the second trace has, and what it says it has not, is all that came after what it began with. */
+		/* What the second trace has, and what it says it has not, is all that came after
+		 * what it began with. */
 		place->trace[0][0] = 0;
 		read_trace(place, place->trace[1]);
 		for (uint64_t i = place->shared->next - 50; i < place->shared->next; i++)
@@ -530,12 +549,18 @@ static void only_a_trace_is_ever_cut(void **state)
 		file = fopen(path, "w");
 		fwrite(text, 1, sizeof text, file);
 		fclose(file);
-		region->promise = (struct kymo_promise){ KYMO_PROMISE_BEGUN(0) | KYMO_PROMISE_WANTED(0), 1 };
+		region->promise =
+			(struct kymo_promise){ KYMO_PROMISE_BEGUN(0) | KYMO_PROMISE_WANTED(0), 1 };
 		*promise = (struct kymo_promise_place){
 			.moves = KYMO_PROMISE_RINGS,
-			.offset = how, .size = 1000, .head_size = how == 3 ? 0 : how == 2 ? UINT32_MAX : 11,
+			.offset = how,
+			.size = 1000,
+			.head_size = how == 3   ? 0
+				     : how == 2 ? UINT32_MAX
+						: 11,
 		};
-		memcpy(promise->head, how == 1 ? (const void *)(text + 1) : &magic, how == 1 ? 11 : sizeof magic);
+		memcpy(promise->head, how == 1 ? (const void *)(text + 1) : &magic,
+		       how == 1 ? 11 : sizeof magic);
 		snprintf(promise->path, sizeof promise->path, "%s", path);
 		place->traces = 0;
 		come_after(place);

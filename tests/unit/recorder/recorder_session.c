@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions over regions that the test writes itself: all comes out, loss is exact, crashes cost nothing. */
+/* Sessions over regions that the test writes itself: all comes out, loss is exact, crashes cost
+ * nothing. */
 #include <sys/resource.h>
 
 #include "place.h"
@@ -107,7 +108,8 @@ static void all_that_is_produced_is_recorded(void **state)
 			producer_event(&producer, number % PRODUCER_RINGS, number);
 		producer_init(&producer, number, "during the session");
 		if (round % 3 == 0)
-			usleep((unsigned)rand() % 2000);	/* so that packets end in different places */
+			/* So that packets end in different places. */
+			usleep((unsigned)rand() % 2000);
 		poll_once(session);
 	}
 	stats = end(session);
@@ -422,7 +424,8 @@ static void a_hole_in_a_dead_log_hides_nothing_else(void **state)
 
 	open_dead(&producer, place);
 	producer_init(&producer, 1, "one");
-	record = (void *)(producer.base + KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE + producer.region->log_tail);
+	record = (void *)(producer.base + KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE +
+			  producer.region->log_tail);
 	producer_init(&producer, 2, "never finished");
 	record->stamp = 0;
 	for (unsigned i = 0; i < 1000; i++)		/* and over a chunk's end */
@@ -479,9 +482,12 @@ static void only_one_recorder_at_a_time(void **state)
 		struct session *other = NULL;
 		struct kymo_err err = { 0 };
 
-		_exit(session_begin(&options, &other, &err) == -1 && err.status == KYMO_EXIT_FAILED &&
-		      strstr(err.text, pid_text) && strstr(err.text, place->trace) &&
-		      strstr(err.text, "KYMO_DIR") ? 0 : 1);
+		_exit(session_begin(&options, &other, &err) == -1 &&
+				      err.status == KYMO_EXIT_FAILED &&
+				      strstr(err.text, pid_text) &&
+				      strstr(err.text, place->trace) && strstr(err.text, "KYMO_DIR")
+			      ? 0
+			      : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -553,7 +559,8 @@ static int record_many(struct place *place, struct producer *producer)
 		char name[32];
 
 		snprintf(name, sizeof name, "%u-1.region", i + 1);
-		producer_open_as(&producer[i], place->run, getpid(), alive_start_time(getpid()), name);
+		producer_open_as(&producer[i], place->run, getpid(), alive_start_time(getpid()),
+				 name);
 		producer_init(&producer[i], i, "symbol");
 	}
 	session = begin(place, place->trace);

@@ -176,7 +176,8 @@ static int count_facts(struct sink *sink, struct sink_process *at, const struct 
 	return 0;
 }
 
-static int count_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+static int count_packet(struct sink *sink, struct sink_process *at,
+			const struct sink_packet *packet)
 {
 	struct counter *counter = (struct counter *)sink;
 

@@ -85,7 +85,8 @@ static void test_nothing_is_stuck(void **unused)
 					if (states_next(from, a, &next) == STATES_REFUSE)
 						continue;
 					ways += next == to;
-					ways += states_next(next, b, &last) != STATES_REFUSE && last == to;
+					ways += states_next(next, b, &last) != STATES_REFUSE &&
+						last == to;
 				}
 			assert_true(ways > 0);
 		}

@@ -149,7 +149,8 @@ static void bench_free(struct bench *bench)
 static void declare(struct bench *bench, unsigned id, enum kymo_shape shape, const char *category,
 		    const char *name, ...)
 {
-	struct kymo_declaration head = { .id = (uint16_t)(KYMO_POINTS_TABLE + id), .shape = (uint8_t)shape };
+	struct kymo_declaration head = { .id = (uint16_t)(KYMO_POINTS_TABLE + id),
+					 .shape = (uint8_t)shape };
 	char bytes[1024], *at = bytes + sizeof head;
 	const char *text[] = { category, name, "file.c", "f" };
 	va_list args;
@@ -168,7 +169,8 @@ static void declare(struct bench *bench, unsigned id, enum kymo_shape shape, con
 	}
 	va_end(args);
 	memcpy(bytes, &head, sizeof head);
-	assert_int_equal(classes_declare(&bench->classes, (uint8_t *)bytes, (size_t)(at - bytes)), 0);
+	assert_int_equal(classes_declare(&bench->classes, (uint8_t *)bytes, (size_t)(at - bytes)),
+			 0);
 }
 
 static void put(struct bench *bench, const void *bytes, size_t size)
@@ -201,8 +203,8 @@ static uint32_t look(struct bench *bench)
 	return count;
 }
 
-static void is_hit(const struct bench *bench, unsigned index, unsigned trigger, uint64_t at_ns, uint64_t value,
-		   const char *what)
+static void is_hit(const struct bench *bench, unsigned index, unsigned trigger, uint64_t at_ns,
+		   uint64_t value, const char *what)
 {
 	assert_true(index < bench->hits.count);
 	assert_int_equal(bench->hits.hit[index].trigger, trigger);
@@ -287,7 +289,8 @@ static void spans_on_tracks(void **state)
 	put(bench, &(uint64_t){ 8 }, 8);
 	own(bench, 1, 120);
 	put(bench, &(uint64_t){ 9 }, 8);
-	assert_int_equal(trigger_records(bench->process, &other, bench->bytes, bench->used, &bench->ear), 2);
+	assert_int_equal(
+		trigger_records(bench->process, &other, bench->bytes, bench->used, &bench->ear), 2);
 	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 0, 120, 80, "c:job");
 	trigger_lane_free(&other);

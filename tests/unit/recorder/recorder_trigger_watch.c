@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers on topics, chains, timers and rates, of records made by hand: exact values, and the records of threads in any order. */
+/* Triggers on topics, chains, timers and rates, of records made by hand: exact values, and the
+ * records of threads in any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,18 +55,22 @@ static void flush(struct watched *watched, unsigned which)
 {
 	const struct trigger_listener ear = { hits_add, &watched->hits };
 
-	(void)trigger_records(watched->process[which], &watched->lane[which], watched->bytes, watched->used, &ear);
+	(void)trigger_records(watched->process[which], &watched->lane[which], watched->bytes,
+			      watched->used, &ear);
 	watched->used = 0;
 }
 
-/* Process 0: /driver publishes /scan, and has a timer. Process 1: /planner receives /scan, and publishes /cmd_vel. */
+/* Process 0: /driver publishes /scan, and has a timer. Process 1: /planner receives /scan, and
+ * publishes /cmd_vel. */
 static struct watched *watch(const char *trigger)
 {
 	struct watched *watched = calloc(1, sizeof *watched);
 	struct kymo_err err;
 
 	assert_int_equal(triggers_add(&watched->triggers, trigger, &err), 0);
-	assert_int_equal(triggers_watch(&watched->triggers, &(struct trigger_listener){ hits_add, &watched->hits }), 0);
+	assert_int_equal(triggers_watch(&watched->triggers,
+					&(struct trigger_listener){ hits_add, &watched->hits }),
+			 0);
 	for (unsigned i = 0; i < 2; i++) {
 		watched->process[i] = trigger_process_new(&watched->triggers, &watched->classes);
 		trigger_process_owner(watched->process[i], &watched->lane[i], i ? "planner" : "driver", "/bin/x", 5 * S);
@@ -110,7 +115,8 @@ static void plan(struct watched *watched, uint64_t ns, uint64_t stamp, uint64_t 
 	record(watched, KYMO_POINT_callback_end, ns + after + 2, "w", W(7));
 }
 
-static void is_hit(const struct watched *watched, unsigned at, uint64_t ns, uint64_t value, const char *what)
+static void is_hit(const struct watched *watched, unsigned at, uint64_t ns, uint64_t value,
+		   const char *what)
 {
 	assert_true(at < watched->hits.count);
 	assert_int_equal(watched->hits.hit[at].at_ns, ns);
@@ -126,7 +132,8 @@ static void chains(void **state)
 	(void)state;
 	plan(watched, 10 * S + 30 * MS, 111, 20 * MS);
 	plan(watched, 11 * S + 30 * MS, 222, 60 * MS);
-	plan(watched, 12 * S, 333, 90 * MS);		/* of a message that nobody is seen to publish */
+	/* Of a message that nobody is seen to publish. */
+	plan(watched, 12 * S, 333, 90 * MS);
 	flush(watched, 1);
 	publish(watched, DRIVER, 10 * S, 111);
 	publish(watched, DRIVER, 11 * S, 222);
@@ -202,7 +209,8 @@ static void rates(void **state)
 	watched = watch("silent(/scan) > 1s");
 	trigger_watch_until(&watched->triggers, 6 * S);
 	assert_int_equal(watched->hits.count, 0);
-	trigger_watch_until(&watched->triggers, 6 * S + MS);	/* the first message counts from when the process came */
+	/* The first message counts from when the process came. */
+	trigger_watch_until(&watched->triggers, 6 * S + MS);
 	is_hit(watched, 0, 6 * S, S + MS, "/scan");
 	publish(watched, DRIVER, 10 * S, 1);
 	flush(watched, 0);
@@ -251,7 +259,8 @@ static void together(void **state)
 	flush(watched, 0);
 	plan(watched, 10 * S + MS, 1, 20 * MS);
 	flush(watched, 1);
-	trigger_watch_until(&watched->triggers, 12 * S);	/* silent from 11 s on, the chain was 979 ms before */
+	/* Silent from 11 s on, the chain was 979 ms before. */
+	trigger_watch_until(&watched->triggers, 12 * S);
 	assert_int_equal(watched->hits.count, 1);
 	is_hit(watched, 0, 11 * S, 2 * S, "/scan");
 	assert_string_equal(triggers_nearest(&watched->triggers, &(struct trigger){ .name = "/scam" }), "/scan");
@@ -266,7 +275,8 @@ static void losses(void **state)
 	(void)state;
 	publish(watched, DRIVER, 10 * S, 1);
 	flush(watched, 0);
-	trigger_loss(&watched->triggers, 3, 10 * S + 1000, &(struct trigger_listener){ hits_add, &watched->hits });
+	trigger_loss(&watched->triggers, 3, 10 * S + 1000,
+		     &(struct trigger_listener){ hits_add, &watched->hits });
 	plan(watched, 10 * S + MS, 1, 20 * MS);
 	flush(watched, 1);
 	trigger_watch_until(&watched->triggers, 20 * S);
@@ -277,8 +287,9 @@ static void losses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chains), cmocka_unit_test(messages), cmocka_unit_test(timers), cmocka_unit_test(rates),
-		cmocka_unit_test(busy),	  cmocka_unit_test(together), cmocka_unit_test(losses),
+		cmocka_unit_test(chains), cmocka_unit_test(messages), cmocka_unit_test(timers),
+		cmocka_unit_test(rates),  cmocka_unit_test(busy),     cmocka_unit_test(together),
+		cmocka_unit_test(losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,13 @@ static void cut(uint32_t size, uint32_t most)
 {
 	const uint32_t piece = (most ? most : DATAGRAM_SIZE) - WIRE_SIZE_datagram;
 	uint8_t packet[10000], again[sizeof(packet)];
-	struct datagram_cut cutting = { .cookie = 1, .stream = 2, .seq = 3, .bytes = packet, .size = size, .padding = 4, .most = most };
+	struct datagram_cut cutting = { .cookie = 1,
+					.stream = 2,
+					.seq = 3,
+					.bytes = packet,
+					.size = size,
+					.padding = 4,
+					.most = most };
 	struct wire_out out = { 0 };
 	uint32_t at = 0, count = 0;
 
@@ -26,8 +32,10 @@ static void cut(uint32_t size, uint32_t most)
 
 		assert_true(out.used <= (most ? most : DATAGRAM_SIZE));
 		assert_true(wire_get_datagram(&in, &header));
-		assert_true(header.magic == DATAGRAM_MAGIC && header.size == size && header.cookie == 1 && header.stream == 2 &&
-			    header.seq == 3 && header.padding == 4 && header.offset == at && header.piece == piece && !header.zero);
+		assert_true(header.magic == DATAGRAM_MAGIC && header.size == size &&
+			    header.cookie == 1 && header.stream == 2 && header.seq == 3 &&
+			    header.padding == 4 && header.offset == at && header.piece == piece &&
+			    !header.zero);
 		assert_true(wire_left(&in) == piece || at + wire_left(&in) == size);
 		memcpy(again + at, in.at, wire_left(&in));
 		at += (uint32_t)wire_left(&in);
@@ -60,8 +68,11 @@ static void impossible(void **state)
 	struct wire_out out = { 0 };
 
 	(void)state;
-	assert_int_equal(datagram_cut(&(struct datagram_cut){ .size = 1, .most = WIRE_SIZE_datagram }, &out), -1);
-	assert_int_equal(datagram_cut(&(struct datagram_cut){ .size = DATAGRAM_PACKET_MAX + 1 }, &out), -1);
+	assert_int_equal(
+		datagram_cut(&(struct datagram_cut){ .size = 1, .most = WIRE_SIZE_datagram }, &out),
+		-1);
+	assert_int_equal(
+		datagram_cut(&(struct datagram_cut){ .size = DATAGRAM_PACKET_MAX + 1 }, &out), -1);
 	wire_out_free(&out);
 }
 

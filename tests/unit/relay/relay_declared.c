@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which streams metadata declare, and whether they can be understood, at each point of their coming. */
+/* Which streams metadata declare, and whether they can be understood, at each point of their
+ * coming. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -54,7 +54,8 @@ static void server_send(struct world *world, struct wire_out *out)
 	uv_buf_t buffer = uv_buf_init((char *)out->bytes, (unsigned)out->used);
 
 	if (out->used)
-		assert_int_equal(uv_try_write((uv_stream_t *)&world->peer, &buffer, 1), (int)out->used);
+		assert_int_equal(uv_try_write((uv_stream_t *)&world->peer, &buffer, 1),
+				 (int)out->used);
 	wire_out_free(out);
 }
 
@@ -76,12 +77,14 @@ static void on_peer(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 		return;
 	}
 	if (world->tls)
-		rc = tls_receive(world->tls, (const uint8_t *)buffer->base, (size_t)got, &world->in, &out, &world->server_err);
+		rc = tls_receive(world->tls, (const uint8_t *)buffer->base, (size_t)got, &world->in,
+				 &out, &world->server_err);
 	else
 		wire_add_bytes(&world->in, buffer->base, (size_t)got);
 	if (rc == 0 && world->in.used && !world->welcome) {
-		const enum token_result result = token_check(&world->token, world->in.bytes, world->in.used, &used, &reply,
-							     &world->server_err);
+		const enum token_result result =
+			token_check(&world->token, world->in.bytes, world->in.used, &used, &reply,
+				    &world->server_err);
 
 		world->welcome = result == TOKEN_WELCOME;
 		rc = result == TOKEN_REFUSED ? -1 : 0;
@@ -165,11 +168,20 @@ static void begin(struct world *world, bool tls)
 	}
 }
 
-static struct link_options options_of(struct world *world, struct tls_context *tls, const struct token *token)
+static struct link_options options_of(struct world *world, struct tls_context *tls,
+				      const struct token *token)
 {
 	return (struct link_options){
-		.host = "localhost", .port = world->port, .family = AF_INET, .tls = tls, .token = token,
-		.timeout_ns = 60000000000, .opened = on_opened, .received = on_received, .sent = on_sent, .ended = on_ended,
+		.host = "localhost",
+		.port = world->port,
+		.family = AF_INET,
+		.tls = tls,
+		.token = token,
+		.timeout_ns = 60000000000,
+		.opened = on_opened,
+		.received = on_received,
+		.sent = on_sent,
+		.ended = on_ended,
 		.context = world,
 	};
 }
@@ -265,8 +277,9 @@ static void with_tls_and_token(void **state)
 		tls_fingerprint(world.serving, pin);
 		if (way == 3)			/* another one's pin */
 			pin[0] = pin[0] == '0' ? '1' : '0';
-		tls = way == 0 || way == 5 ? tls_call(certificate, NULL, &err) : way == 1 ? tls_call(other, NULL, &err) :
-		      tls_call(NULL, pin, &err);
+		tls = way == 0 || way == 5 ? tls_call(certificate, NULL, &err)
+		      : way == 1           ? tls_call(other, NULL, &err)
+					   : tls_call(NULL, pin, &err);
 		assert_non_null(tls);
 		options = options_of(&world, tls, way == 5 ? &wrong : &token);
 		open_link(&world, &options);
@@ -431,8 +444,9 @@ static int remove_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain), cmocka_unit_test(with_tls_and_token), cmocka_unit_test(another_name),
-		cmocka_unit_test(nobody_there), cmocka_unit_test(no_answer), cmocka_unit_test(strangers),
+		cmocka_unit_test(plain),        cmocka_unit_test(with_tls_and_token),
+		cmocka_unit_test(another_name), cmocka_unit_test(nobody_there),
+		cmocka_unit_test(no_answer),    cmocka_unit_test(strangers),
 	};
 
 	if (!tls_is_built()) {

@@ -49,18 +49,26 @@ static int end(void **state)
 	return 0;
 }
 
-static void add_until(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size,
-		      uint64_t end_ns)
+static void add_until(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id,
+		      const void *body, size_t size, uint64_t end_ns)
 {
 	struct spool_record record = {
-		.kind = kind, .id = id, .events = 1,
-		.entry = { .packet_size = 8 * size, .content_size = 8 * size, .timestamp_begin = 5, .timestamp_end = end_ns },
+		.kind = kind,
+		.id = id,
+		.events = 1,
+		.entry = { .packet_size = 8 * size,
+			   .content_size = 8 * size,
+			   .timestamp_begin = 5,
+			   .timestamp_end = end_ns },
 	};
 
-	assert_int_equal(spool_add(scene->spool, log, &record, &(struct iovec){ (void *)body, size }, 1, NULL), 0);
+	assert_int_equal(spool_add(scene->spool, log, &record,
+				   &(struct iovec){ (void *)body, size }, 1, NULL),
+			 0);
 }
 
-static void add(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id, const void *body, size_t size)
+static void add(struct scene *scene, enum spool_log log, enum spool_kind kind, uint32_t id,
+		const void *body, size_t size)
 {
 	add_until(scene, log, kind, id, body, size, 7);
 }
@@ -78,11 +86,15 @@ static void add_trace(struct scene *scene)
 /* What was said since the last call: the commands, one after the other. */
 static unsigned commands(struct scene *scene, uint32_t command[16])
 {
-	struct wire_in in = { scene->send.producer.control.bytes, scene->send.producer.control.bytes + scene->send.producer.control.used, false };
+	struct wire_in in = { scene->send.producer.control.bytes,
+			      scene->send.producer.control.bytes +
+				      scene->send.producer.control.used,
+			      false };
 	struct wire_request request;
 	unsigned count = 0;
 
-	while (wire_left(&in) && wire_get_request(&in, &request) && wire_bytes(&in, request.data_size))
+	while (wire_left(&in) && wire_get_request(&in, &request) &&
+	       wire_bytes(&in, request.data_size))
 		command[count++] = request.cmd;
 	assert_false(in.short_of);
 	scene->send.producer.control.used = 0;
@@ -154,7 +166,8 @@ static void test_order(void **state)
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 	connect(scene);
 	work(scene);
-	expect_commands(scene, 1, WIRE_ADD_STREAM);	/* metadata wait for their handle, the rest for them */
+	/* Metadata wait for their handle, the rest for them. */
+	expect_commands(scene, 1, WIRE_ADD_STREAM);
 	assert_int_equal(say(scene, 3, 0, 5, WIRE_OK), 0);
 	work(scene);
 	expect_commands(scene, 2, WIRE_SEND_METADATA, WIRE_ADD_STREAM);
@@ -171,8 +184,8 @@ static void test_order(void **state)
 	assert_true(send_is_all_stored(&scene->send));
 	send_finish(&scene->send);
 	work(scene);
-	expect_commands(scene, 5, WIRE_ROTATE_STREAMS, WIRE_ROTATE_STREAMS, WIRE_CLOSE_CHUNK, WIRE_CLOSE_STREAM,
-			WIRE_CLOSE_STREAM);
+	expect_commands(scene, 5, WIRE_ROTATE_STREAMS, WIRE_ROTATE_STREAMS, WIRE_CLOSE_CHUNK,
+			WIRE_CLOSE_STREAM, WIRE_CLOSE_STREAM);
 	assert_int_equal(say(scene, 6, WIRE_OK, WIRE_OK, WIRE_OK, 0, WIRE_OK, WIRE_OK), 0);
 	work(scene);
 	assert_int_equal(scene->send.state, SEND_DONE);
@@ -185,7 +198,8 @@ static void test_again(void **state)
 
 	add_trace(scene);
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
-	for (int i = 0; i < 3; i++) {			/* each time all of it, for nothing was stored */
+	/* Each time all of it, for nothing was stored. */
+	for (int i = 0; i < 3; i++) {
 		scene->send.producer.data.used = 0;
 		connect(scene);
 		work(scene);
@@ -195,7 +209,8 @@ static void test_again(void **state)
 		work(scene);
 		assert_int_equal(scene->send.producer.data.used, WIRE_SIZE_data + sizeof packet);
 		send_lost(&scene->send);
-		assert_int_equal(scene->send.producer.control.used + scene->send.producer.data.used, 0);
+		assert_int_equal(scene->send.producer.control.used + scene->send.producer.data.used,
+				 0);
 	}
 }
 
@@ -225,7 +240,8 @@ static void test_beacons(void **state)
 	add_until(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet, 30);
 	send_horizon(&scene->send, 29, &begin);
 	work(scene);
-	expect_commands(scene, 2, WIRE_SEND_INDEX, WIRE_DATA_PENDING);	/* the packet; there is no silence to tell of */
+	/* The packet; there is no silence to tell of. */
+	expect_commands(scene, 2, WIRE_SEND_INDEX, WIRE_DATA_PENDING);
 	send_horizon(&scene->send, 31, &begin);
 	work(scene);
 	expect_commands(scene, 1, WIRE_SEND_INDEX);
@@ -249,7 +265,8 @@ static void test_refusals(void **state)
 	send_begin(&scene->send, 1, scene->now);
 	assert_int_equal(say(scene, 2, 2, 13), 0);
 	assert_int_equal(say(scene, 3, WIRE_OK, 0, 0), 0);
-	assert_int_equal(say(scene, 4, 0, 1, WIRE_OK, 0x7fffffff), -1);	/* a path of two gigabytes */
+	/* A path of two gigabytes. */
+	assert_int_equal(say(scene, 4, 0, 1, WIRE_OK, 0x7fffffff), -1);
 }
 
 static void test_limit(void **state)
@@ -260,7 +277,8 @@ static void test_limit(void **state)
 	unsigned count = 0;
 	int rc;
 
-	while ((rc = spool_add(scene->spool, SPOOL_RUN, &record, &(struct iovec){ (void *)packet, sizeof packet }, 1, NULL)) == 0)
+	while ((rc = spool_add(scene->spool, SPOOL_RUN, &record,
+			       &(struct iovec){ (void *)packet, sizeof packet }, 1, NULL)) == 0)
 		count++;
 	assert_int_equal(rc, -ENOBUFS);
 	assert_int_equal(count, SPOOL_LEAST / (sizeof packet + SPOOL_RECORD));
@@ -288,11 +306,13 @@ static void test_adopt(void **state)
 	spool_release(scene->spool, &(struct spool_stored){ whole, 2, 7, { 1, 3, 0 } });
 	assert_int_equal(spool_adopt(scene->parent, name, &again), -EWOULDBLOCK);
 	(void)snprintf(keep, sizeof keep, "%s", name);
-	spool_close(scene->spool, true);		/* as if its recorder had been killed, ... */
+	/* As if its recorder had been killed, ... */
+	spool_close(scene->spool, true);
 	(void)snprintf(path, sizeof path, "%s/%s/run-%020d", scene->parent, keep, 0);
 	file = fopen(path, "r+");
 	assert_non_null(file);
-	assert_int_equal(ftruncate(fileno(file), (off_t)(3 * whole - 1)), 0);	/* ... in the middle of a packet */
+	/* ... in the middle of a packet. */
+	assert_int_equal(ftruncate(fileno(file), (off_t)(3 * whole - 1)), 0);
 	(void)fclose(file);
 	assert_int_equal(spool_adopt(scene->parent, keep, &scene->spool), 0);
 	scene->send.spool = scene->spool;

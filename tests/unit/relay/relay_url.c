@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* URLs of relays, as LTTng writes them and as nobody does; tokens, their files and their greeting. */
+/* URLs of relays, as LTTng writes them and as nobody does; tokens, their files and their
+ * greeting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,9 +108,11 @@ static void long_ones(void **state)
 	(void)state;
 	for (size_t size = URL_HOST_MAX - 2; size < URL_HOST_MAX + 2; size++) {
 		(void)snprintf(text, sizeof(text), "net://%0*d", (int)size, 0);
-		assert_int_equal(url_parse(text, URL_PRODUCER, &url, &err), size < URL_HOST_MAX ? 0 : -1);
+		assert_int_equal(url_parse(text, URL_PRODUCER, &url, &err),
+				 size < URL_HOST_MAX ? 0 : -1);
 		(void)snprintf(text, sizeof(text), "net://r/host/%0*d/s", (int)size, 0);
-		assert_int_equal(url_parse(text, URL_VIEWER, &url, &err), size < URL_HOST_MAX ? 0 : -1);
+		assert_int_equal(url_parse(text, URL_VIEWER, &url, &err),
+				 size < URL_HOST_MAX ? 0 : -1);
 	}
 	(void)snprintf(text, sizeof(text), "net://r/%0*d", URL_PATH_MAX, 0);
 	assert_int_equal(url_parse(text, URL_PRODUCER, &url, &err), -1);
@@ -206,35 +209,45 @@ static void greetings(void **state)
 	token_greet(&wanted, &greeting);
 	wire_add_bytes(&greeting, "next", 4);
 	for (size_t size = 1; size < greeting.used - 4; size++)
-		assert_int_equal(token_check(&wanted, greeting.bytes, size, &used, &reply, &err), TOKEN_WAIT);
+		assert_int_equal(token_check(&wanted, greeting.bytes, size, &used, &reply, &err),
+				 TOKEN_WAIT);
 	assert_int_equal(reply.used, 0);
-	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_WELCOME);
+	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_WELCOME);
 	assert_int_equal(used, greeting.used - 4);
 	assert_int_equal(token_answer(reply.bytes, 3, &used, &err), TOKEN_WAIT);
 	assert_int_equal(token_answer(reply.bytes, reply.used, &used, &err), TOKEN_WELCOME);
 	assert_int_equal(used, 8);
 	reply.used = 0;
 	/* Who asks for none takes any, and who says nothing. */
-	assert_int_equal(token_check(&none, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_WELCOME);
+	assert_int_equal(token_check(&none, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_WELCOME);
 	assert_int_equal(used, greeting.used - 4);
 	assert_int_equal(token_check(&none, (const uint8_t *)"\0\0", 2, &used, &reply, &err), TOKEN_WELCOME);
 	assert_int_equal(used, 0);
-	/* Others are refused: another token, a shorter or longer one, none, one of a size that is none. */
+	/* Others are refused: another token, a shorter or longer one, none, one of a size that is
+	 * none. */
 	for (size_t at = 8; at < 8 + wanted.size; at++) {
 		greeting.bytes[at] ^= 1;
 		reply.used = 0;
-		assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_REFUSED);
+		assert_int_equal(
+			token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			TOKEN_REFUSED);
 		greeting.bytes[at] ^= 1;
 	}
 	assert_int_equal(token_answer(reply.bytes, reply.used, &used, &err), TOKEN_REFUSED);
 	greeting.bytes[7]--;
-	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_REFUSED);
+	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_REFUSED);
 	greeting.bytes[7] += 2;
-	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_REFUSED);
+	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_REFUSED);
 	greeting.bytes[4] = 1;
-	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_REFUSED);
+	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_REFUSED);
 	memset(greeting.bytes + 4, 0, 4);
-	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err), TOKEN_REFUSED);
+	assert_int_equal(token_check(&wanted, greeting.bytes, greeting.used, &used, &reply, &err),
+			 TOKEN_REFUSED);
 	assert_int_equal(token_check(&wanted, (const uint8_t *)"\0", 1, &used, &reply, &err), TOKEN_REFUSED);
 	/* lttng-relayd would say something else, or nothing. */
 	assert_int_equal(token_answer((const uint8_t *)"\0", 1, &used, &err), TOKEN_REFUSED);
@@ -245,9 +258,10 @@ static void greetings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(producers), cmocka_unit_test(viewers), cmocka_unit_test(long_ones),
-		cmocka_unit_test(loopback),
-		cmocka_unit_test(host_of_address), cmocka_unit_test(token_files), cmocka_unit_test(greetings),
+		cmocka_unit_test(producers),       cmocka_unit_test(viewers),
+		cmocka_unit_test(long_ones),       cmocka_unit_test(loopback),
+		cmocka_unit_test(host_of_address), cmocka_unit_test(token_files),
+		cmocka_unit_test(greetings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

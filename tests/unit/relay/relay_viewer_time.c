@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a viewer is told about time, as babeltrace2 2.0.4 understands it: streams that begin late, in random orders, with
- * bytes that come long after their index. No message is older than what was shown before, and at the end all was shown.
+ * What a viewer is told about time, as babeltrace2 2.0.4 understands it: streams that begin late,
+ * in random orders, with bytes that come long after their index. No message is older than what was
+ * shown before, and at the end all was shown.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,13 +109,15 @@ static void send_index(const struct source *source, unsigned number)
 		.timestamp_begin = packet->begin, .timestamp_end = packet->end, .stream_class = 0,
 	};
 
-	assert_int_equal(relay_index(source->stream, &index, NULL, &(struct wire_index_counts){ 0 }), 0);
+	assert_int_equal(
+		relay_index(source->stream, &index, NULL, &(struct wire_index_counts){ 0 }), 0);
 }
 
 static void send_data(struct source *source)
 {
 	const uint8_t bytes[8] = { 1 };
-	const struct wire_data header = { 0, source->stream->id, source->arrived, sizeof(bytes), 0 };
+	const struct wire_data header = { 0, source->stream->id, source->arrived, sizeof(bytes),
+					  0 };
 
 	assert_int_equal(relay_data_begin(source->stream, &header), 0);
 	assert_int_equal(relay_data_bytes(source->stream, bytes, sizeof(bytes)), 0);
@@ -165,9 +168,11 @@ static struct wire_out ask(struct scene *scene, uint32_t command, const struct w
 	struct viewer_read *read;
 	struct kymo_err err;
 
-	wire_put_viewer_request(&request, &(struct wire_viewer_request){ .data_size = body->used, .cmd = command });
+	wire_put_viewer_request(
+		&request, &(struct wire_viewer_request){ .data_size = body->used, .cmd = command });
 	wire_add_bytes(&request, body->bytes, body->used);
-	assert_int_equal(viewer_bytes(scene->viewer, request.bytes, request.used, &reply, &read, &err), 0);
+	assert_int_equal(
+		viewer_bytes(scene->viewer, request.bytes, request.used, &reply, &read, &err), 0);
 	if (read) {
 		viewer_do_read(read);
 		viewer_has_read(scene->viewer, &reply);
@@ -194,7 +199,8 @@ static void take_streams(struct scene *scene, struct wire_out *reply)
 
 	assert_true(wire_get_status_count(&in, &count));
 	for (uint32_t i = 0; i < count.count && wire_get_listed_stream(&in, &listed); i++)
-		scene->view[scene->views++] = (struct view){ .id = listed.stream, .ended = listed.is_metadata };
+		scene->view[scene->views++] =
+			(struct view){ .id = listed.stream, .ended = listed.is_metadata };
 	wire_out_free(reply);
 }
 
@@ -209,7 +215,8 @@ static void attach(struct scene *scene)
 	wire_out_free(&body);
 	reply = ask(scene, WIRE_VIEWER_CREATE, &body);
 	wire_out_free(&reply);
-	wire_put_attach(&body, &(struct wire_attach){ .session = scene->session->id, .seek = WIRE_SEEK_LAST });
+	wire_put_attach(&body, &(struct wire_attach){ .session = scene->session->id,
+						      .seek = WIRE_SEEK_LAST });
 	reply = ask(scene, WIRE_VIEWER_ATTACH, &body);
 	wire_out_free(&body);
 	take_streams(scene, &reply);
@@ -309,7 +316,8 @@ static void add_source(struct scene *scene, uint64_t time)
 	source->born = time;
 }
 
-/* The recorder drains: packets of what happened up to @now; a new stream may have begun at @horizon already. */
+/* The recorder drains: packets of what happened up to @now; a new stream may have begun at @horizon
+ * already. */
 static void drain(struct scene *scene, uint64_t horizon, uint64_t now)
 {
 	if (scene->sources < STREAMS && !chance(scene, 6))
@@ -320,7 +328,8 @@ static void drain(struct scene *scene, uint64_t horizon, uint64_t now)
 		const uint64_t from = !last ? source->born : last > horizon ? last : horizon;
 		struct packet *packet = &source->packet[source->count];
 
-		if (!source->announced || source->closed || source->count == PACKETS || (source->count && !chance(scene, 3)))
+		if (!source->announced || source->closed || source->count == PACKETS ||
+		    (source->count && !chance(scene, 3)))
 			continue;
 		packet->begin = from + chance(scene, 5);
 		packet->end = packet->begin + chance(scene, (unsigned)(now - horizon) + 20);
@@ -367,7 +376,8 @@ static void tell_horizon(struct scene *scene, uint64_t horizon)
 	for (unsigned i = 0; i < scene->sources; i++) {
 		struct source *source = &scene->source[i];
 
-		if (!source->closed && source->count && source->packet[source->count - 1].end < horizon)
+		if (!source->closed && source->count &&
+		    source->packet[source->count - 1].end < horizon)
 			assert_int_equal(relay_beacon(source->stream, horizon), 0);
 	}
 }

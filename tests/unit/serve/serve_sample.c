@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of windows: whatever the times of the calls, they follow each other, do not overlap, and each
- * window of the sample is inside one window. */
+/* Parts of windows: whatever the times of the calls, they follow each other, do not overlap, and
+ * each window of the sample is inside one window. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,10 +50,12 @@ static void parts_follow_each_other(void **state)
 			length = serve_sample_part(&sample, true, &begin);
 			assert_true(begin == end && begin + length == now);
 			end = now;
-			assert_true(serve_sample_has(&sample, now) && !serve_sample_has(&sample, now - 1));
+			assert_true(serve_sample_has(&sample, now) &&
+				    !serve_sample_has(&sample, now - 1));
 		} else if (sample.phase == SERVE_SAMPLE_RECORDS) {
 			serve_sample_next(&sample, now);
-			assert_true(!serve_sample_has(&sample, now) && serve_sample_has(&sample, now - 1));
+			assert_true(!serve_sample_has(&sample, now) &&
+				    serve_sample_has(&sample, now - 1));
 		} else {
 			int64_t begin = window_of(sample.begin_ns);
 			const int64_t length = serve_sample_part(&sample, false, &begin);

@@ -113,7 +113,8 @@ static void others_are_no_finding(void **state)
 static void few_are_whole(void **state)
 {
 	struct summary_limit *limit = summary_limit_new(NAMES);
-	struct summary *summary = flood(limit, SUMMARY_SPAN, 0), *all = flood(NULL, SUMMARY_SPAN, 0);
+	struct summary *summary = flood(limit, SUMMARY_SPAN, 0),
+		       *all = flood(NULL, SUMMARY_SPAN, 0);
 
 	(void)state;
 	assert_false(summary->over || all->over);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Summaries of short intervals while something goes on: together they are the whole, and the oldest are forgotten. */
+/* Summaries of short intervals while something goes on: together they are the whole, and the oldest
+ * are forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

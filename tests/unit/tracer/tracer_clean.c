@@ -47,9 +47,11 @@ static void look(struct contents *contents)
 
 	memset(contents, 0, sizeof *contents);
 	while (at < region()->log_tail) {
-		const uint64_t chunk = at / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX, rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
+		const uint64_t chunk = at / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX,
+			       rest = KYMO_LOG_CHUNK - at % KYMO_LOG_CHUNK;
 		const struct kymo_log_record *record =
-			(const void *)(mapped.base + (size_t)page[chunk] * KYMO_PAGE + at % KYMO_LOG_CHUNK);
+			(const void *)(mapped.base + (size_t)page[chunk] * KYMO_PAGE +
+				       at % KYMO_LOG_CHUNK);
 		uint64_t key, value;
 
 		if (rest < sizeof *record) {
@@ -118,7 +120,8 @@ static void the_latest_of_each(void **state)
 	assert_true(region()->log_head > 0);
 	look(&contents);
 	assert_int_equal(contents.facts[KEYS], 1);
-	assert_int_equal(contents.origin[KEYS], 0);	/* copied often: it still says where it was first */
+	/* Copied often: it still says where it was first. */
+	assert_int_equal(contents.origin[KEYS], 0);
 	for (uint64_t key = 0; key < KEYS; key++)
 		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
 	empty();
@@ -240,7 +243,8 @@ static void a_preempted_writer(void **state)
 		assert_int_equal(contents.value[key], ROUNDS - KEYS + key);
 }
 
-/* Its writer left it unfinished: what is behind it is cleaned all the same, and it comes too late. */
+/* Its writer left it unfinished: what is behind it is cleaned all the same, and it comes too
+ * late. */
 static void a_hole(void **state)
 {
 	struct contents contents;

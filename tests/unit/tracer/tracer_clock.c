@@ -64,7 +64,8 @@ static int fake_gettime(clockid_t clock, struct timespec *now)
 /* CLOCK_MONOTONIC stands still while the machine sleeps. */
 static void sleep_for(uint64_t ns, bool counter_restarts)
 {
-	world.counter = counter_restarts ? 1000 : world.counter + (long double)ns * world.ticks_per_ns;
+	world.counter =
+		counter_restarts ? 1000 : world.counter + (long double)ns * world.ticks_per_ns;
 }
 
 /* ---- one traced thread ---- */
@@ -127,7 +128,8 @@ static void traces_as_well(void)
 		(void)event();
 }
 
-/* A thread asks for a new anchor also when a handler was in the way of its event, and the old one still holds. */
+/* A thread asks for a new anchor also when a handler was in the way of its event, and the old one
+ * still holds. */
 static void handlers_inside_renewals(void **state)
 {
 	(void)state;
@@ -154,7 +156,8 @@ static void three_weeks_of_slewing(void **state)
 		/* Up to 20 ppm apart, for the 100 ms of a span; then for the life of a baseline. */
 		assert_true(events(25 * S, 3 * MS) <= 4 * US);
 		assert_true(events(5 * S, MS) <= 200);
-		for (uint64_t until = world.ns + DAY; world.ns < until; pass((uint64_t)random() % (600 * S)))
+		for (uint64_t until = world.ns + DAY; world.ns < until;
+		     pass((uint64_t)random() % (600 * S)))
 			assert_true(event() <= 4 * US);
 	}
 }
@@ -184,7 +187,8 @@ static void a_machine_that_sleeps(void **state)
 			for (unsigned times = 0; times < 3; times++) {
 				assert_true(events(25 * S, 5 * MS) <= 200);
 				sleep_for(night[i], restarts);
-				/* No more than what was left of a span, and caught up after another. */
+				/* No more than what was left of a span, and caught up after
+				 * another. */
 				assert_true(event() <= KYMO_ANCHOR_SPAN_NS + US);
 				(void)events(S, 5 * MS);
 				assert_true(event() <= US);

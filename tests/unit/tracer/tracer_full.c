@@ -72,7 +72,8 @@ static void test_no_room_for_rings(void **state)
 	dropped = test_head(region)->dropped_no_ring;
 	for (unsigned i = 0; i < THREADS; i++)
 		sum += recorded[i];
-	assert_true(test_head(region)->ring_count == 2);	/* no third one fits into this tmpfs */
+	/* No third one fits into this tmpfs. */
+	assert_true(test_head(region)->ring_count == 2);
 	assert_int_equal(sum + dropped, THREADS * 10);
 	assert_true(sum > 0);
 }

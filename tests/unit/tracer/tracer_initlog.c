@@ -13,7 +13,8 @@
 
 #define THREADS 4
 #define FACTS_EACH 25000
-#define ID KYMO_POINT_message_link_partial_sync	/* without LIFE: only what is the same is replaced */
+/* Without LIFE: only what is the same is replaced. */
+#define ID KYMO_POINT_message_link_partial_sync
 
 static void *facts(void *argument)
 {
@@ -50,7 +51,8 @@ static uint64_t walk(struct test_region region, uint64_t from, uint64_t *next_of
 
 	while (at < tail) {
 		const uint64_t offset = at % KYMO_LOG_CHUNK;
-		struct kymo_log_record *record = (void *)(chunk(region, at / KYMO_LOG_CHUNK) + offset);
+		struct kymo_log_record *record =
+			(void *)(chunk(region, at / KYMO_LOG_CHUNK) + offset);
 		uint64_t thread, value;
 
 		if (KYMO_LOG_CHUNK - offset < sizeof *record) {
@@ -62,7 +64,8 @@ static uint64_t walk(struct test_region region, uint64_t from, uint64_t *next_of
 		at += record->size;
 		if (record->id == KYMO_LOG_PAD)
 			continue;
-		assert_true(record->ns + TEST_CLOCK_NS >= last_ns);	/* clocks of threads differ a little */
+		/* Clocks of threads differ a little. */
+		assert_true(record->ns + TEST_CLOCK_NS >= last_ns);
 		last_ns = record->ns;
 		memcpy(&thread, record->payload, 8);
 		memcpy(&value, record->payload + 8, 8);

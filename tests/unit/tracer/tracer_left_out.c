@@ -188,8 +188,9 @@ static uint64_t log_tail(void)
 }
 
 /*
- * The recorder knows the log up to @known and wants to leave the address out; the process makes a new
- * object there and then has an event of it. Whatever the order of the steps, that event is recorded.
+ * The recorder knows the log up to @known and wants to leave the address out; the process makes a
+ * new object there and then has an event of it. Whatever the order of the steps, that event is
+ * recorded.
  */
 static void in_order(unsigned order)
 {
@@ -254,7 +255,8 @@ static void test_between_log_and_set(void **state)
 	assert_true(kymo__log_reserve(&fact, KYMO_POINT_rcl_timer_init, 8));
 	kymo__log_commit(&fact);
 	assert_true(left_out_propose(set, address));
-	assert_int_not_equal(log_tail(), known);	/* so the recorder withdraws; if it had not looked: */
+	/* So the recorder withdraws; if it had not looked: */
+	assert_int_not_equal(log_tail(), known);
 	kymo__made_anew(object(address));
 	left_out_confirm(set, address);
 	assert_false(kymo__left_out(object(address), NULL));
@@ -262,7 +264,8 @@ static void test_between_log_and_set(void **state)
 
 #define AGAIN 20000
 static atomic_bool over;
-static atomic_uint made;	/* objects that the log tells of; those with an odd number are not wanted */
+/* Objects that the log tells of; those with an odd number are not wanted. */
+static atomic_uint made;
 
 static void *recorder_main(void *unused)
 {

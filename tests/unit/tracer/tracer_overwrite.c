@@ -29,7 +29,8 @@ static bool emit(uint64_t value)
 
 	if (!kymo_enabled(ID))
 		return false;
-	if (!kymo_try_reserve_sp(&record, ID, sizeof value) && !kymo__reserve(&record, ID, sizeof value))
+	if (!kymo_try_reserve_sp(&record, ID, sizeof value) &&
+	    !kymo__reserve(&record, ID, sizeof value))
 		return false;
 	memcpy(record.at, &value, sizeof value);
 	kymo_commit_sp(&record);
@@ -46,7 +47,8 @@ static struct kymo_ring *start(struct test_region *region)
 	*region = test_region_open(getpid());
 	assert_non_null(region->base);
 	for (unsigned i = 0; i < test_head(*region)->ring_count; i++)
-		if (test_ring(*region, i)->state == KYMO_RING_OWNED && test_ring(*region, i)->tid == tid)
+		if (test_ring(*region, i)->state == KYMO_RING_OWNED &&
+		    test_ring(*region, i)->tid == tid)
 			return test_ring(*region, i);
 	fail_msg("the thread has no ring");
 	return NULL;
@@ -56,7 +58,8 @@ static const struct kymo_block *block_number(const struct kymo_ring *ring, uint6
 {
 	const uint64_t mask = (uint64_t)ring->block_size * ring->block_count - 1;
 
-	return (const void *)((const uint8_t *)ring + KYMO_PAGE + (number * ring->block_size & mask));
+	return (const void *)((const uint8_t *)ring + KYMO_PAGE +
+			      (number * ring->block_size & mask));
 }
 
 /* ---- a reader of whole blocks ---- */
@@ -84,10 +87,12 @@ struct snapshot {
 	uint64_t records, bad;		/* cmocka's assertions are for the main thread */
 };
 
-/* Block @number below @word; values are the records' numbers. Return: false when the producer was there meanwhile. */
+/* Block @number below @word; values are the records' numbers. Return: false when the producer was
+ * there meanwhile. */
 static bool take(struct snapshot *to, const struct kymo_ring *ring, uint64_t number, uint64_t word)
 {
-	const struct kymo_block *shared = block_number(ring, number), *block = (const void *)to->bytes;
+	const struct kymo_block *shared = block_number(ring, number),
+				*block = (const void *)to->bytes;
 	const uint8_t *at = (const uint8_t *)to->bytes + sizeof *block;
 	uint64_t before, value, ns, last = 0, count = KYMO_WORD_COUNT(word);
 	size_t used = KYMO_WORD_POS(word) - number * ring->block_size;
@@ -125,7 +130,8 @@ static uint64_t take_all(struct snapshot *to, const struct kymo_ring *ring)
 	const uint64_t last = KYMO_WORD_POS(word) / ring->block_size;
 	uint64_t records = 0;
 
-	for (uint64_t n = last >= ring->block_count ? last - ring->block_count + 1 : 0; n <= last; n++) {
+	for (uint64_t n = last >= ring->block_count ? last - ring->block_count + 1 : 0; n <= last;
+	     n++) {
 		const uint64_t before = to->records;
 
 		if (take(to, ring, n, word))
@@ -158,7 +164,8 @@ static void test_the_latest_stays(void **state)
 		last = block_number(ring, KYMO_WORD_POS(ring->wpos) / ring->block_size);
 		assert_int_equal(last->records_before + KYMO_WORD_COUNT(ring->wpos), produced);
 		/* All but the oldest block's worth, and what ends of blocks are too short for. */
-		assert_true(left >= produced || left > (bytes - ring->block_size) / 18 - 8 * ring->block_count);
+		assert_true(left >= produced ||
+			    left > (bytes - ring->block_size) / 18 - 8 * ring->block_count);
 	}
 	assert_int_equal(snapshot->refused, 0);
 	assert_int_equal(snapshot->bad, 0);
@@ -189,14 +196,16 @@ static void test_reader_beside_producer(void **state)
 	struct watcher *watcher = calloc(1, sizeof *watcher);
 	struct test_region region;
 	struct kymo_ring *ring = start(&region);
-	uint64_t value = block_number(ring, KYMO_WORD_POS(ring->wpos) / ring->block_size)->records_before +
-			 KYMO_WORD_COUNT(ring->wpos);
+	uint64_t value =
+		block_number(ring, KYMO_WORD_POS(ring->wpos) / ring->block_size)->records_before +
+		KYMO_WORD_COUNT(ring->wpos);
 	pthread_t thread;
 
 	(void)state;
 	watcher->ring = ring;
 	assert_int_equal(pthread_create(&thread, NULL, watch, watcher), 0);
-	/* Until it was overtaken as well, if that comes about: two cores that are free are not sure. */
+	/* Until it was overtaken as well, if that comes about: two cores that are free are not
+	 * sure. */
 	for (int i = 0; i < 2000000 || (watcher->snapshot.blocks < 100 && i < 200000000) ||
 	     (!watcher->snapshot.refused && i < 20000000); i++)
 		if (!emit(value++))
@@ -250,7 +259,8 @@ static void *one_event(void *argument)
 	return NULL;
 }
 
-/* Threads that come and go: their last records stay, memory does not grow, and blocks have owners. */
+/* Threads that come and go: their last records stay, memory does not grow, and blocks have
+ * owners. */
 static void test_rings_of_ended_threads(void **state)
 {
 	struct test_region region;
@@ -274,7 +284,8 @@ static void test_rings_of_ended_threads(void **state)
 			continue;
 		for (uint64_t n = 0; n < ring->block_count; n++) {
 			const struct kymo_block *block = block_number(ring, n);
-			const struct kymo_owner *owner = &ring->owner[block->owner_seq % KYMO_OWNERS];
+			const struct kymo_owner *owner =
+				&ring->owner[block->owner_seq % KYMO_OWNERS];
 
 			if (!block->seq)
 				continue;
@@ -338,8 +349,11 @@ static void test_child_and_left_over(void **state)
 
 		(void)emit(1);
 		head = head_of(getpid());
-		_exit(head.state == KYMO_STATE_WAIT && head.mode == KYMO_MODE_DISCARD && !(head.flags & KYMO_REGION_FLIGHT) &&
-		      head_of(killed).magic && head_of(exited).magic ? 0 : 1);
+		_exit(head.state == KYMO_STATE_WAIT && head.mode == KYMO_MODE_DISCARD &&
+				      !(head.flags & KYMO_REGION_FLIGHT) && head_of(killed).magic &&
+				      head_of(exited).magic
+			      ? 0
+			      : 1);
 	}
 	{
 		int status;

@@ -32,7 +32,8 @@ static bool emit(unsigned id, uint64_t value)
 
 	if (!kymo_enabled(id))
 		return false;
-	if (!kymo_try_reserve_sp(&record, id, sizeof value) && !kymo__reserve(&record, id, sizeof value))
+	if (!kymo_try_reserve_sp(&record, id, sizeof value) &&
+	    !kymo__reserve(&record, id, sizeof value))
 		return false;
 	memcpy(record.at, &value, sizeof value);
 	kymo_commit_sp(&record);
@@ -60,7 +61,8 @@ static struct kymo_ring *own_ring(struct test_region region)
 	const uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
 	for (unsigned i = 0; i < test_head(region)->ring_count; i++)
-		if (test_ring(region, i)->state == KYMO_RING_OWNED && test_ring(region, i)->tid == tid)
+		if (test_ring(region, i)->state == KYMO_RING_OWNED &&
+		    test_ring(region, i)->tid == tid)
 			return test_ring(region, i);
 	fail_msg("the thread has no ring");
 	return NULL;
@@ -97,7 +99,8 @@ static void test_disabled_costs_no_ring(void **state)
 	assert_true(test_head(region)->page_count * KYMO_PAGE <= 1u << 20);
 }
 
-/* A full ring drops and counts; the place of the loss stands in the next block; nothing else is lost. */
+/* A full ring drops and counts; the place of the loss stands in the next block; nothing else is
+ * lost. */
 static void test_exact_loss(void **state)
 {
 	struct test_region region = start();
@@ -120,7 +123,8 @@ static void test_exact_loss(void **state)
 	assert_int_equal(reader.records, recorded);
 	assert_int_equal(produced, recorded + reader.ring->dropped - dropped_before);
 	assert_true(sequence.gaps > 0);
-	assert_int_equal(sequence.gaps + (produced - sequence.next), reader.ring->dropped - dropped_before);
+	assert_int_equal(sequence.gaps + (produced - sequence.next),
+			 reader.ring->dropped - dropped_before);
 	assert_int_equal(reader.ring->nest, 0);
 }
 
@@ -146,8 +150,9 @@ static void test_word_counts_records(void **state)
 			assert_int_equal(KYMO_WORD_COUNT(after), KYMO_WORD_COUNT(before) + 1);
 		} else {
 			const uint64_t old = KYMO_WORD_POS(before) / size * size;
-			const struct kymo_block *block = (const void *)((uint8_t *)ring + KYMO_PAGE +
-					(old & (size * ring->block_count - 1)));
+			const struct kymo_block *block =
+				(const void *)((uint8_t *)ring + KYMO_PAGE +
+					       (old & (size * ring->block_count - 1)));
 
 			assert_int_equal(KYMO_WORD_COUNT(after), 1);
 			assert_int_equal(block->records, KYMO_WORD_COUNT(before));
@@ -229,7 +234,8 @@ static void check_storm(void *context, unsigned id, uint64_t ns, const uint8_t *
 	memcpy(&value, payload, sizeof value);
 	if (value == UINT64_MAX)
 		return;
-	assert_true(value >= sequence->next);	/* an unwritten record would show an older lap's value */
+	/* An unwritten record would show an older lap's value. */
+	assert_true(value >= sequence->next);
 	sequence->next = value + 1;
 }
 
@@ -287,7 +293,8 @@ static void test_signals_inside_tracepoints(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
 	assert_int_equal(pthread_create(&consumer, NULL, drain_thread, &drainer), 0);
 	assert_int_equal(pthread_create(&signaller, NULL, storm_thread, &storm), 0);
-	for (int round = 0; round < 300000 || (handler_produced < 500 && round < 30000000); round++) {
+	for (int round = 0; round < 300000 || (handler_produced < 500 && round < 30000000);
+	     round++) {
 		for (int i = 0; i < 5; i++)
 			recorded += emit(ID, produced++);
 		check_published(ring);

@@ -68,7 +68,8 @@ static size_t payload_words(uint64_t number)
 static bool emit(unsigned source)
 {
 	const uint64_t number = self->next[source] << 1 | source;
-	const size_t words = payload_words(number), size = sizeof(struct head) + words * sizeof(uint64_t);
+	const size_t words = payload_words(number),
+		     size = sizeof(struct head) + words * sizeof(uint64_t);
 	const struct head head = { .number = number, .check = (uint32_t)mix(~number) };
 	struct kymo_record record;
 
@@ -128,7 +129,8 @@ static void *produce(void *argument)
 struct reader {
 	struct kymo_ring *ring;
 	uint64_t pos;			/* taken so far */
-	uint64_t next;			/* number of the record there, among all that were committed */
+	/* Number of the record there, among all that were committed. */
+	uint64_t next;
 	uint64_t read, overwritten, refused;
 	uint64_t number[2], ns;		/* least that the next record may have */
 	uint64_t copy[KYMO_BLOCK_MAX / sizeof(uint64_t)];
@@ -155,7 +157,8 @@ static void copy(uint8_t *to, const uint8_t *from, size_t size)
 static bool copy_block(struct reader *reader, uint64_t n, size_t stop)
 {
 	const uint64_t mask = (uint64_t)reader->ring->block_size * reader->ring->block_count - 1;
-	const uint8_t *data = (const uint8_t *)reader->ring + KYMO_PAGE + (n * reader->ring->block_size & mask);
+	const uint8_t *data =
+		(const uint8_t *)reader->ring + KYMO_PAGE + (n * reader->ring->block_size & mask);
 	const struct kymo_block *shared = (const void *)data;
 
 	if (__atomic_load_n(&shared->seq, __ATOMIC_ACQUIRE) != n + 1)
@@ -199,7 +202,8 @@ static bool take_block(struct reader *reader, uint64_t n, uint64_t end)
 	const uint64_t size = reader->ring->block_size, start = n * size;
 	const bool complete = end / size > n;
 	const struct kymo_block *block = (const void *)reader->copy;
-	uint64_t from = reader->pos > start ? reader->pos - start : 0, stop = complete ? size : end - start;
+	uint64_t from = reader->pos > start ? reader->pos - start : 0,
+		 stop = complete ? size : end - start;
 	size_t record = 0;
 
 	if (!copy_block(reader, n, stop))
@@ -214,7 +218,8 @@ static bool take_block(struct reader *reader, uint64_t n, uint64_t end)
 		from = sizeof *block;
 	}
 	for (; from < stop; from += record) {
-		check_record(reader, (const uint8_t *)reader->copy + from, (const uint8_t *)reader->copy + stop, &record);
+		check_record(reader, (const uint8_t *)reader->copy + from,
+			     (const uint8_t *)reader->copy + stop, &record);
 		reader->read++;
 		reader->next++;
 	}
@@ -243,7 +248,8 @@ static void take(struct reader *reader, bool overwrite)
 		}
 		if (take_block(reader, n, end)) {
 			if (!overwrite)
-				__atomic_store_n(&reader->ring->rpos, reader->pos, __ATOMIC_RELEASE);
+				__atomic_store_n(&reader->ring->rpos, reader->pos,
+						 __ATOMIC_RELEASE);
 			continue;
 		}
 		assert_true(overwrite);	/* even the last one: wpos was somewhere else meanwhile */
@@ -253,7 +259,8 @@ static void take(struct reader *reader, bool overwrite)
 	assert_true(reader->ns <= lastts);
 }
 
-/* From here on the producer looks at rpos again; what it did before it knew that is overwriting still. */
+/* From here on the producer looks at rpos again; what it did before it knew that is overwriting
+ * still. */
 static void end_overwriting(struct reader *reader)
 {
 	take(reader, true);
@@ -317,7 +324,8 @@ static void test_every_record(void **state)
 	test_enable(region, ID, true);
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	for (unsigned i = 0; i < PRODUCERS; i++)
-		assert_int_equal(pthread_create(&producers[i].thread, NULL, produce, &producers[i]), 0);
+		assert_int_equal(pthread_create(&producers[i].thread, NULL, produce, &producers[i]),
+				 0);
 	while (ready < PRODUCERS)
 		(void)sched_yield();
 	for (unsigned i = 0; i < PRODUCERS; i++)
@@ -325,7 +333,8 @@ static void test_every_record(void **state)
 	for (unsigned phase = 0; phase < PHASES; phase++) {
 		const bool overwrite = phase & 1;
 
-		__atomic_store_n(&test_head(region)->mode, overwrite ? KYMO_MODE_OVERWRITE : KYMO_MODE_DISCARD,
+		__atomic_store_n(&test_head(region)->mode,
+				 overwrite ? KYMO_MODE_OVERWRITE : KYMO_MODE_DISCARD,
 				 __ATOMIC_RELEASE);
 		for (unsigned i = 0; !overwrite && i < PRODUCERS; i++)
 			end_overwriting(&readers[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of processes that were killed while they registered: who is dead by the rule for regions goes. */
+/* Files of processes that were killed while they registered: who is dead by the rule for regions
+ * goes. */
 #include <sys/wait.h>
 
 #include "consumer.h"
