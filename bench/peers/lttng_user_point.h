@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LTTng-UST tracepoints for what event_user.c emits with kymo.h; LTTng-UST includes this file often. */
+/* What event_user.c emits, as LTTng-UST tracepoints; included several times by LTTng-UST. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER kymo_bench_user
 

@@ -74,12 +74,17 @@ static void act(struct arm *arm)
 	KYMO_COUNTER("cyclic", "position", arm->position[0]);
 }
 
+static uint32_t at_most_32_bits(uint64_t ns)
+{
+	return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
 static void keep(struct samples *samples, uint64_t latency_ns, uint64_t busy_ns)
 {
 	if (samples->count == samples->room)
 		return;
-	samples->latency_ns[samples->count] = latency_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)latency_ns;
-	samples->busy_ns[samples->count++] = busy_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)busy_ns;
+	samples->latency_ns[samples->count] = at_most_32_bits(latency_ns);
+	samples->busy_ns[samples->count++] = at_most_32_bits(busy_ns);
 }
 
 static void run(struct samples *samples, struct kymo_loop *loop)
@@ -205,7 +210,8 @@ int main(int argc, char **argv)
 	run(&samples, &loop);
 	if (samples.count) {
 		(void)printf("%zu cycles, %llu missed their deadline, %llu periods left out; microseconds:\n",
-			     samples.count, (unsigned long long)loop.missed, (unsigned long long)loop.skipped);
+			     samples.count, (unsigned long long)loop.missed,
+			     (unsigned long long)loop.skipped);
 		(void)printf("%-10s %9s %9s %9s %9s\n", "", "p50", "p99", "p99.9", "max");
 		print_row("wake-up", samples.latency_ns, samples.count);
 		print_row("duration", samples.busy_ns, samples.count);
