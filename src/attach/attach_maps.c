@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/file.h"
 
 #define LINE_MAX_BYTES 8192
 #define SEGMENTS_MAX 64

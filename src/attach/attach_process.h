@@ -5,7 +5,6 @@
 #define KYMO_ATTACH_PROCESS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "attach/attach_maps.h"
 

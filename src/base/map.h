@@ -8,7 +8,6 @@
 #ifndef KYMO_BASE_MAP_H
 #define KYMO_BASE_MAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

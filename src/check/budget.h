@@ -14,7 +14,6 @@
 #define KYMO_CHECK_BUDGET_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/pool.h"

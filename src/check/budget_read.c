@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "check/budget.h"
 #include "yaml/yaml_file.h"

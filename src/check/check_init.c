@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "check/bound.h"
 #include "check/check_internal.h"
 #include "check/check_print.h"
 

@@ -14,7 +14,6 @@
 #ifndef KYMO_COMPARE_RENAME_H
 #define KYMO_COMPARE_RENAME_H
 
-#include <stdbool.h>
 
 #include "base/err.h"
 #include "summary/summary.h"

@@ -2,7 +2,6 @@
 /* Keys and values of kymo.yaml; see config.h. */
 #include "config/config_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "config/config_internal.h"

@@ -2,7 +2,6 @@
 /* Recording the kernel's events on all CPUs; see kernel.h. */
 #include "kernel/kernel.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "ctf/write/metadata.h"
 #include "kernel/kernel_stream.h"
 
 #define PACKET_SIZE (64u << 10)	/* bytes of events after which a packet is written */

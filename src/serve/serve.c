@@ -9,7 +9,6 @@
 #include <string.h>
 #include <uv.h>
 
-#include "base/now.h"
 #include "fleet/push/push.h"
 #include "fleet/upload/upload.h"
 #include "serve/serve_http.h"

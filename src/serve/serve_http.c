@@ -2,7 +2,6 @@
 /* See serve_http.h. */
 #include "serve/serve_http.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

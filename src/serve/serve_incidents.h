@@ -4,7 +4,6 @@
 #ifndef KYMO_SERVE_INCIDENTS_H
 #define KYMO_SERVE_INCIDENTS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the keys do. The usual ones of top, htop, less and vi. */
-#include <ctype.h>
 #include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* See view.h. */
 #include "top/view.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "analysis/behaviour/behaviour_internal.h"
 #include "base/array.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "yaml/yaml_file.h"
 

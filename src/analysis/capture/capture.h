@@ -28,7 +28,6 @@
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
 #include "base/err.h"
-#include "base/histogram.h"
 
 #define CAPTURE_FILES_MAX 32u
 #define CAPTURE_ADDRESS_MAX 64u

@@ -9,7 +9,6 @@
  * matched steps.
  */
 #include <ctype.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

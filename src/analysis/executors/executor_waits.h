@@ -25,7 +25,6 @@
 #define KYMO_ANALYSIS_WAITS_H
 
 #include "analysis/model/model.h"
-#include "base/err.h"
 
 #define WAITS_RUNS 512u		/* power of two */
 

@@ -16,7 +16,6 @@
 #include "analysis/model/model.h"
 #include "analysis/sched/sched.h"
 #include "analysis/sched/sched_io.h"
-#include "base/err.h"
 
 /* A thread that had the CPU while a run was ready to run. */
 struct sched_by {

@@ -17,7 +17,6 @@
 
 #include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
-#include "base/err.h"
 #include "base/histogram.h"
 #include "ctf/read/reader.h"
 

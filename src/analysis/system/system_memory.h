@@ -21,7 +21,6 @@
 
 #include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
-#include "base/err.h"
 #include "ctf/read/reader.h"
 
 struct memory_use {

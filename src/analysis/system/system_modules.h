@@ -12,7 +12,6 @@
 #define KYMO_ANALYSIS_MODULES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/elf.h"

@@ -29,7 +29,6 @@
 #include "analysis/pass/pass.h"
 #include "analysis/system/system_cputime_thread.h"
 #include "analysis/system/system_modules.h"
-#include "base/err.h"
 #include "base/pool.h"
 #include "ctf/read/reader.h"
 

@@ -9,7 +9,6 @@
 #ifndef KYMO_ANALYSIS_WHY_CPU_H
 #define KYMO_ANALYSIS_WHY_CPU_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/model/model.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times in which an executor slept because no work was ready; see why_cpu.h. */
-#include <stdlib.h>
 
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why.h"

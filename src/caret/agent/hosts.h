@@ -13,7 +13,6 @@
 #define KYMO_CARET_HOSTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "caret/agent/machine.h"

@@ -16,7 +16,6 @@
 #ifndef KYMO_CARET_DDS_BUS_H
 #define KYMO_CARET_DDS_BUS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <dds/dds.h>

@@ -2,7 +2,6 @@
 /* Writes architecture files. */
 #include "caret/paths/architecture.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <yaml.h>

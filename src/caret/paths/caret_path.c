@@ -10,7 +10,6 @@
  * callbacks of a chain, the same stamp in the messages' headers, the same id of TILDE's, or the
  * latest message. The path's rows are then joined with each of these tables in turn.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Gathers the events of the nodes on the paths while the model is fed; see caret_paths.h. */
 #include "caret/paths/caret_paths.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "cli/input/input_traces.h"
-#include "ctf/read/reader.h"
 
 /**
  * cli_one_run() - check that the only trace of @traces, which @reader has open, is one recording

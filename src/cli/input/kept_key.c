@@ -3,7 +3,6 @@
 #include "cli/input/kept_key.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/now.h"
 
 #define DEPTH_MAX 12u
 #define FILES_MAX 100000u

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "caret/paths/caret_paths.h"
-#include "cli/input/input_traces.h"
 
 struct expectations;
 struct report_judge;

@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <endian.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>

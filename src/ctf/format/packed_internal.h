@@ -3,7 +3,6 @@
 #ifndef KYMO_CTF_PACKED_INTERNAL_H
 #define KYMO_CTF_PACKED_INTERNAL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -18,7 +18,6 @@
 
 #include "base/file.h"
 #include "base/io.h"
-#include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
 #include "ctf/tsdl/ctf2_write.h"
 #include "ctf/tsdl/tsdl_write.h"

@@ -3,7 +3,6 @@
 #ifndef KYMO_CTF_COPY_H
 #define KYMO_CTF_COPY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "ctf/read/reader.h"

@@ -8,7 +8,6 @@
  * given as long as they are not later than the earliest of the others (run_until), and the heap is
  * not touched meanwhile. Events of the same time come in the order of their streams.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #ifndef KYMO_CTF_READER_AHEAD_H
 #define KYMO_CTF_READER_AHEAD_H
 
-#include <stdbool.h>
 
 struct kymo_ctf_reader;
 struct ctf_stream;

@@ -5,7 +5,6 @@
  * describes every packet that is read. New metadata is compiled beside the old one and replaces it;
  * texts of the old one stay valid until the reader closes.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -36,7 +36,6 @@
 #define KYMO_EXPORT_PFT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

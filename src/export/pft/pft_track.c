@@ -15,7 +15,6 @@
  */
 #include "export/pft/pft_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* See post.h. */
 #include "fleet/push/post.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,6 @@
 #define KYMO_FLEET_PUSH_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/err.h"
 #include "config/config.h"

@@ -4,7 +4,6 @@
  * was sent has a mark, an empty file of its name in the directory incidents of the spool.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "fleet/push/secret.h"
 #include "fleet/upload/upload_internal.h"
 

@@ -11,7 +11,6 @@
 #include "inside/functions/functions_returns.h"
 
 #include <link.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -14,7 +14,6 @@
 #if defined(__x86_64__) || defined(__aarch64__)
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

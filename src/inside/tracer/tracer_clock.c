@@ -14,7 +14,6 @@
  * an anchor is never used beyond its span, and if a baseline's rate differs from the last rate, a
  * new baseline begins.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>

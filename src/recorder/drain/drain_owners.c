@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose the records of a ring are, and what each thread's account counts. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -3,7 +3,6 @@
  * Slices: the committed spans of a block, from the ring to the sinks. A sound slice is handed over
  * as it lies in shared memory; of any other, what is valid is copied.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "recorder/drain/promise.h"

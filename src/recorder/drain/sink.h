@@ -33,7 +33,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "ctf/format/framing.h"
 
 #define SINKS_MAX 16			/* of one session */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The side of the functions: takes what waits, and calls them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

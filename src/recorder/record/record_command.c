@@ -2,14 +2,12 @@
 #include "recorder/record/record_command.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "recorder/drain/drained_process.h"
 #include "recorder/record/record_requests.h"
 #include "recorder/runtime/alive.h"

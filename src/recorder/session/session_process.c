@@ -9,7 +9,6 @@
 
 #include "abi/points.h"
 #include "base/array.h"
-#include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/drain/promise.h"

@@ -16,7 +16,6 @@
 #ifndef KYMO_RELAY_LINK_H
 #define KYMO_RELAY_LINK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>

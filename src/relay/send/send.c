@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* between questions about the old session, while the relay still writes it */
 #define ASK_OLD_NS	10000000u

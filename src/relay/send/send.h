@@ -20,7 +20,6 @@
 #define KYMO_RELAY_SEND_H
 
 #include "base/err.h"
-#include "base/map.h"
 #include "relay/producer/producer.h"
 #include "relay/send/spool.h"
 

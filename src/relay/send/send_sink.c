@@ -5,7 +5,6 @@
  */
 #include "relay/send/send_sink_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>

@@ -17,7 +17,6 @@
 #ifndef KYMO_RELAY_TOKEN_H
 #define KYMO_RELAY_TOKEN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

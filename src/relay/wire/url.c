@@ -3,7 +3,6 @@
 #include "relay/wire/url.h"
 #include "base/array.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

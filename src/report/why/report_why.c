@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "analysis/model/model_startup.h"
-#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 #include "base/text.h"
 #include "report/why/report_why_goals.h"

@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/flow/flow_text.h"
 #include "report/report.h"
 #include "report/why/report_why_internal.h"
 #include "summary/summary.h"

@@ -8,7 +8,6 @@
  */
 #include "cli/verbs/dump/dump_columns.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,7 +17,6 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/io.h"
 #include "base/json_get.h"
 #include "base/now.h"
 #include "cli/input/fired.h"

@@ -6,7 +6,6 @@
 #ifndef KYMO_CLI_INCIDENTS_FINISH_H
 #define KYMO_CLI_INCIDENTS_FINISH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/common/common.h"

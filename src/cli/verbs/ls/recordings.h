@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "cli/common/common.h"
 
 struct recording {
 	char *path;               /* of its directory */

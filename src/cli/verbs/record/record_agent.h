@@ -4,7 +4,6 @@
 #ifndef KYMO_CLI_RECORD_AGENT_H
 #define KYMO_CLI_RECORD_AGENT_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
