@@ -105,6 +105,25 @@ struct pass_ops {
 	{									\
 		name##_destroy(analysis);					\
 	}
+/*
+ * NAME_create() of an analysis that listens to a model or spans, with the file's @listener: its
+ * struct begins zeroed, with the members @begin_ns and @end_ns, between which it looks.
+ */
+#define PASS_CREATE(name, source)						\
+	int name##_create(struct name **result, struct source *source, int64_t begin_ns, \
+			  int64_t end_ns, struct kymo_err *err)			\
+	{									\
+		struct name *analysis = calloc(1, sizeof(*analysis));		\
+										\
+		if (!analysis || source##_listen(source, &listener, analysis)) { \
+			free(analysis);						\
+			return err_no_memory(err);				\
+		}								\
+		analysis->begin_ns = begin_ns;					\
+		analysis->end_ns = end_ns;					\
+		*result = analysis;						\
+		return 0;							\
+	}
 #define PASS_LISTENER(name)                                     \
 	static bool name##_pass_failed(const void *analysis)    \
 	{                                                       \

@@ -214,20 +214,7 @@ static const struct spans_listener listener = {
 
 /* ---- life ---- */
 
-int loops_create(struct loops **result, struct spans *spans, int64_t begin_ns, int64_t end_ns,
-		 struct kymo_err *err)
-{
-	struct loops *loops = calloc(1, sizeof(*loops));
-
-	if (!loops || spans_listen(spans, &listener, loops)) {
-		free(loops);
-		return err_no_memory(err);
-	}
-	loops->begin_ns = begin_ns;
-	loops->end_ns = end_ns;
-	*result = loops;
-	return 0;
-}
+PASS_CREATE(loops, spans)
 
 static void free_histograms(struct loop *loop)
 {

@@ -121,20 +121,7 @@ static const struct spans_listener listener = {
 	.end = on_end, .instant = on_instant, .counter = on_counter,
 };
 
-int spans_stats_create(struct spans_stats **result, struct spans *spans, int64_t begin_ns,
-		       int64_t end_ns, struct kymo_err *err)
-{
-	struct spans_stats *stats = calloc(1, sizeof(*stats));
-
-	if (!stats || spans_listen(spans, &listener, stats)) {
-		free(stats);
-		return err_no_memory(err);
-	}
-	stats->begin_ns = begin_ns;
-	stats->end_ns = end_ns;
-	*result = stats;
-	return 0;
-}
+PASS_CREATE(spans_stats, spans)
 
 void spans_stats_destroy(struct spans_stats *stats)
 {

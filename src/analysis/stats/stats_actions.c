@@ -117,20 +117,7 @@ static void on_goal(void *context, const struct model_goal *goal)
 
 static const struct model_listener listener = { .goal = on_goal };
 
-int actions_create(struct actions **result, struct model *model, int64_t begin_ns, int64_t end_ns,
-		   struct kymo_err *err)
-{
-	struct actions *actions = calloc(1, sizeof(*actions));
-
-	if (!actions || model_listen(model, &listener, actions)) {
-		free(actions);
-		return err_no_memory(err);
-	}
-	actions->begin_ns = begin_ns;
-	actions->end_ns = end_ns;
-	*result = actions;
-	return 0;
-}
+PASS_CREATE(actions, model)
 
 void actions_destroy(struct actions *actions)
 {

@@ -248,20 +248,7 @@ static const struct model_listener listener = {
 	.taken = on_taken,
 };
 
-int activity_create(struct activity **result, struct model *model, int64_t begin_ns,
-		    int64_t end_ns, struct kymo_err *err)
-{
-	struct activity *activity = calloc(1, sizeof(*activity));
-
-	if (!activity || model_listen(model, &listener, activity)) {
-		free(activity);
-		return err_no_memory(err);
-	}
-	activity->begin_ns = begin_ns;
-	activity->end_ns = end_ns;
-	*result = activity;
-	return 0;
-}
+PASS_CREATE(activity, model)
 
 static void calls_free(struct array *array)
 {

@@ -71,20 +71,7 @@ static void on_taken(void *context, const struct model_message *message)
 
 static const struct model_listener listener = { .published = on_published, .taken = on_taken };
 
-int content_create(struct content **result, struct model *model, int64_t begin_ns, int64_t end_ns,
-		   struct kymo_err *err)
-{
-	struct content *content = calloc(1, sizeof(*content));
-
-	if (!content || model_listen(model, &listener, content)) {
-		free(content);
-		return err_no_memory(err);
-	}
-	content->begin_ns = begin_ns;
-	content->end_ns = end_ns;
-	*result = content;
-	return 0;
-}
+PASS_CREATE(content, model)
 
 void content_destroy(struct content *content)
 {

@@ -48,20 +48,7 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 
 static const struct model_listener listener = { .taken = on_taken, .dropped = on_dropped };
 
-int losses_create(struct losses **result, struct model *model, int64_t begin_ns, int64_t end_ns,
-		  struct kymo_err *err)
-{
-	struct losses *losses = calloc(1, sizeof(*losses));
-
-	if (!losses || model_listen(model, &listener, losses)) {
-		free(losses);
-		return err_no_memory(err);
-	}
-	losses->begin_ns = begin_ns;
-	losses->end_ns = end_ns;
-	*result = losses;
-	return 0;
-}
+PASS_CREATE(losses, model)
 
 void losses_destroy(struct losses *losses)
 {

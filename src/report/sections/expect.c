@@ -84,20 +84,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static const struct model_listener listener = { .instance = on_instance };
 
-int report_expect_create(struct report_expect **out, struct model *model, int64_t begin_ns,
-			 int64_t end_ns, struct kymo_err *err)
-{
-	struct report_expect *expect = calloc(1, sizeof(*expect));
-
-	if (!expect || model_listen(model, &listener, expect)) {
-		free(expect);
-		return err_no_memory(err);
-	}
-	expect->begin_ns = begin_ns;
-	expect->end_ns = end_ns;
-	*out = expect;
-	return 0;
-}
+PASS_CREATE(report_expect, model)
 
 static void report_expect_destroy(struct report_expect *expect)
 {
