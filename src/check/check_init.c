@@ -223,8 +223,7 @@ unsigned check_init(FILE *out, const struct summary *const *run, unsigned runs, 
 		"# kymo check -c THIS_FILE TRACE...  exits with 5 if one is violated.\n"
 		"#\n"
 		"# Times may take half as long again as they took, rates may be a tenth lower.\n"
-		"# Names may be globs: \"/perception/*\". Other budgets: docs/answers/check.md.\n"
-		"\n"
+		"# Names may be globs: \"/perception/*\". Other budgets: docs/answers/check.md.\n\n"
 		"confidence: 95 %%  # how sure it must be that a quantile is kept\n"
 		"runs: 1 of 1      # 2 of 3: of three runs, two have to keep each budget\n",
 		clean);

@@ -181,8 +181,7 @@ const char *kernel_probe(const struct kernel_options *options, struct kymo_err *
 	if (kernel->format && probe.syscalls && !kernel_has_syscalls(kernel)) {
 		(void)err_set(err, KYMO_EXIT_FAILED,
 			      "this kernel does not have the tracepoints of system calls "
-			      "(raw_syscalls, of "
-			      "CONFIG_FTRACE_SYSCALLS)");
+			      "(raw_syscalls, of CONFIG_FTRACE_SYSCALLS)");
 		release(kernel);
 		return NULL;
 	}

@@ -72,8 +72,7 @@ static enum discovery_range range_of(struct reading *reading)
 			return names[i].range;
 	say(reading,
 	    "ROS_AUTOMATIC_DISCOVERY_RANGE is '%.100s', which is not SUBNET, LOCALHOST, OFF or "
-	    "SYSTEM_DEFAULT; as ROS 2 does, "
-	    "only nodes of this host are looked for",
+	    "SYSTEM_DEFAULT; as ROS 2 does, only nodes of this host are looked for",
 	    value);
 	return DISCOVERY_LOCALHOST;
 }

@@ -81,8 +81,7 @@ static void on_late(struct agent *agent, struct speaker *speaker, enum machine_i
 	}
 	agent_report(agent,
 		     "%s in ROS domain %" PRIu32
-		     ": %u processes; it is late, nothing to do: its sender has sent %s "
-		     "since",
+		     ": %u processes; it is late, nothing to do: its sender has sent %s since",
 		     input == MACHINE_START ? "Start" : "End", speaker_domain(speaker), count,
 		     input == MACHINE_START ? "an End" : "a Start");
 }

@@ -224,10 +224,9 @@ static int looking(struct remote *remote, struct kymo_err *err)
 	if (!all.hosts && !expect && passed > NOBODY_NS)
 		return err_set(err, KYMO_EXIT_EMPTY,
 			       "no agent found in ROS domain %u: start \"kymo agent\" on each "
-			       "host, with the "
-			       "same ROS_DOMAIN_ID and ROS_AUTOMATIC_DISCOVERY_RANGE; if they are "
-			       "running, check the networks of "
-			       "CYCLONEDDS_URI, which must let multicast pass",
+			       "host, with the same ROS_DOMAIN_ID and "
+			       "ROS_AUTOMATIC_DISCOVERY_RANGE; if they are running, check the "
+			       "networks of CYCLONEDDS_URI, which must let multicast pass",
 			       remote->options->domain);
 	if (expect && all.hosts < expect && !remote->told && passed > NOBODY_NS) {
 		char text[128];

@@ -282,16 +282,14 @@ static struct context_rule rule_of(struct caret *caret, const struct arch_hop *h
 		if (!caret_tilde_has(caret, hop))
 			*problem = keep(caret,
 					"%s has the message context tilde, and the trace does not "
-					"have TILDE's ids of "
-					"messages on %s: its events tilde_subscribe and "
-					"tilde_publish; change it to "
+					"have TILDE's ids of messages on %s: its events "
+					"tilde_subscribe and tilde_publish; change it to "
 					"use_latest_message or callback_chain",
 					hop->node, hop->publish_topic);
 	} else {
 		*problem = keep(caret,
 				"%s has the message context %s, which does not exist; change it to "
-				"use_latest_message, "
-				"callback_chain, inherit_unique_stamp or tilde",
+				"use_latest_message, callback_chain, inherit_unique_stamp or tilde",
 				hop->node, context->type);
 	}
 	return rule;

@@ -32,8 +32,7 @@ static const struct opt opts[] = {
 	{ "new", 'n', OPT_TEXT, offsetof(struct options, new), "CMD", "the new command", NULL },
 	{ "pairs", 'p', OPT_U64, offsetof(struct options, pairs), "N",
 	  "record at most N pairs (default 6, which is the least); with 10 or more, stop as soon "
-	  "as "
-	  "the verdict is known",
+	  "as the verdict is known",
 	  NULL },
 	{ "quick", 0, OPT_FLAG, offsetof(struct options, quick), NULL,
 	  "stop as soon as no metric can become worse; how much they changed is not proven then",
@@ -45,8 +44,7 @@ static const struct opt opts[] = {
 	  "also record the kernel's events, if possible", NULL },
 	{ "reject", 0, OPT_U64, offsetof(struct options, reject), "PERCENT",
 	  "record a pair again if other programs took more of the CPUs (default 25; 100: never); "
-	  "at "
-	  "most half as many as there are pairs",
+	  "at most half as many as there are pairs",
 	  NULL },
 	DIFF_OPTS(struct options),
 	CLI_OPT_QUIET(struct options),
@@ -241,23 +239,22 @@ const struct verb verb_bench = {
 	.description =
 		"Records the base command and the new command in turn, 6 times each, and compares "
 		"the two sides as kymo diff --paired does. Which of a pair comes first is chance. "
-		"A "
-		"pair that comes before all others warms up the machine and does not count. kymo "
+		"A pair that comes before all others warms up the machine and does not count. kymo "
 		"says how long it will take, and how much of the CPUs other programs took "
 		"meanwhile.\n\n"
 		"A pair is disturbed if other programs took more than --reject percent of the CPUs "
 		"during one of its runs, other machines of the host more than 5 percent, if a CPU "
-		"became too hot, or if the container had used up its CPU time. Disturbed pairs, and "
-		"pairs in which events were lost, are recorded again before the runs are looked at, "
-		"those with losses first, then those that were disturbed most; at most half as many "
-		"as there are pairs.\n\n"
+		"became too hot, or if the container had used up its CPU time. Disturbed pairs, "
+		"and pairs in which events were lost, are recorded again before the runs are "
+		"looked at, those with losses first, then those that were disturbed most; at most "
+		"half as many as there are pairs.\n\n"
 		"With --pairs 10 or more, kymo also looks after 8 pairs, 10, and so on, and stops "
 		"when something is worse or everything is known. All these looks together find a "
 		"change among equal programs in at most 2 of 100 times.\n\n"
 		"Of 6 pairs, what is worse is known after the sixth, not earlier. But often no "
-		"metric can become worse any more after 2 or 3 of them, whatever the others "
-		"will be: with --quick, kymo stops then and exits as it would after all pairs. "
-		"What is left out is the proof that metrics are not worse.\n\n"
+		"metric can become worse any more after 2 or 3 of them, whatever the others will "
+		"be: with --quick, kymo stops then and exits as it would after all pairs. What is "
+		"left out is the proof that metrics are not worse.\n\n"
 		"The commands are run by sh -c, and end by themselves or after --duration. The "
 		"recordings stay: in DIR/base and DIR/new, by default in a new directory beside "
 		"your other recordings. What the commands print is in DIR/logs.\n\n"

@@ -293,13 +293,11 @@ const struct verb verb_events = {
 	.synopsis = "[TRACE]",
 	.summary = "list the events of a trace, or the tracepoints",
 	.description = "Lists every event that the metadata of TRACE declares: how often it "
-		       "occurs, when it occurs first "
-		       "and last (since the trace's beginning), and its fields with their types. "
-		       "Without TRACE: the "
-		       "newest trace. With --begin, --end, --node, --topic or --process: only "
-		       "events that occur there, "
-		       "and how often. `kymo dump --help` explains which process, node and topic "
-		       "an event belongs to.\n\n"
+		       "occurs, when it occurs first and last (since the trace's beginning), and "
+		       "its fields with their types. Without TRACE: the newest trace. With "
+		       "--begin, --end, --node, --topic or --process: only events that occur "
+		       "there, and how often. `kymo dump --help` explains which process, node and "
+		       "topic an event belongs to.\n\n"
 		       "With --points: the tracepoints that kymo can record, and the tracetools "
 		       "versions that have them.\n\n" CLI_CLOCK_HELP,
 	.examples = "kymo events\n"

@@ -52,12 +52,10 @@ const struct verb verb_recover = {
 	.synopsis = "",
 	.summary = "save what recorded processes left in shared memory when they died",
 	.description = "If a recorder and the programs it records are killed, events that were not "
-		       "written yet stay in "
-		       "shared memory until the machine restarts. recover writes them into a "
-		       "trace: every complete "
-		       "event, and all names. Then it frees the memory. Programs that still run "
-		       "are left alone; recover "
-		       "and \"kymo info\" name those with events.\n\n"
+		       "written yet stay in shared memory until the machine restarts. recover "
+		       "writes them into a trace: every complete event, and all names. Then it "
+		       "frees the memory. Programs that still run are left alone; recover and "
+		       "\"kymo info\" name those with events.\n\n"
 		       "\"kymo record\" also writes such remains into its trace.",
 	.examples = "kymo recover -o crash\n",
 	.opts = opts,

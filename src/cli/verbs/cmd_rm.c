@@ -188,12 +188,10 @@ const struct verb verb_rm = {
 	.synopsis = "NAME...",
 	.summary = "remove recordings",
 	.description = "Removes recordings with everything in their directories. NAME is a path, "
-		       "or a name that `kymo ls` "
-		       "prints without an operand. kymo asks first. Before it removes anything, "
-		       "kymo looks at every "
-		       "NAME: a directory that is not a recording, and one that is being recorded, "
-		       "are refused. "
-		       "Symbolic links are not followed.",
+		       "or a name that `kymo ls` prints without an operand. kymo asks first. "
+		       "Before it removes anything, kymo looks at every NAME: a directory that is "
+		       "not a recording, and one that is being recorded, are refused. Symbolic "
+		       "links are not followed.",
 	.examples = "kymo rm my_session\n"
 		    "kymo rm --yes traces/session-20261120230000",
 	.opts = opts,

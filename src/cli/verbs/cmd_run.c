@@ -29,8 +29,7 @@ static const struct opt opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	{ "block", 0, OPT_TIME, offsetof(struct options, block), "TIME",
 	  "let a thread of the command wait so long for room instead of dropping an event (5ms, at "
-	  "most 1s); never threads of "
-	  "real-time priority",
+	  "most 1s); never threads of real-time priority",
 	  NULL },
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "keep the latest events in shared memory while no recorder is running", NULL },

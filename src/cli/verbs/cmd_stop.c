@@ -122,12 +122,10 @@ const struct verb verb_stop = {
 	.synopsis = "",
 	.summary = "end the active recorder",
 	.description = "Asks the \"kymo record\" of the runtime directory ($KYMO_DIR, else "
-		       "/dev/shm/kymo-UID) to end, as "
-		       "Ctrl-C would. Waits until the recorder has completed its trace and is "
-		       "gone. A command that the "
-		       "recorder started, and all that it started, receive SIGINT, and SIGTERM "
-		       "after 5 s. The recorder reports what "
-		       "still runs 2 s later, and exits with 1.\n\n"
+		       "/dev/shm/kymo-UID) to end, as Ctrl-C would. Waits until the recorder has "
+		       "completed its trace and is gone. A command that the recorder started, and "
+		       "all that it started, receive SIGINT, and SIGTERM after 5 s. The recorder "
+		       "reports what still runs 2 s later, and exits with 1.\n\n"
 		       "Exit status: 6 when no recorder is running.",
 	.examples = "kymo stop\n",
 	.opts = opts,

@@ -190,8 +190,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return add(&o, argc - 1, argv + 1, err);
 	if (argc > 2)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "%s has one operand, the store; '%.100s' is one "
-			       "more",
+			       "%s has one operand, the store; '%.100s' is one more",
 			       argv[0], argv[2]);
 	return read_and(&o, argv[0], argv[1], err);
 }
@@ -202,8 +201,7 @@ const struct verb verb_store = {
 	.summary = "keep summaries of runs by commit, and say which commit changed what",
 	.description =
 		"A store is a folder of plain files: a summary of each run, by commit. Commit it "
-		"to "
-		"a branch of its own, or copy it; nothing else is needed.\n\n"
+		"to a branch of its own, or copy it; nothing else is needed.\n\n"
 		"  add      write a summary of each TRACE for the commit; TRACE is a trace, a\n"
 		"           summary, or a directory of recordings\n"
 		"  list     the commits, oldest first\n"

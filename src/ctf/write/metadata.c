@@ -9,16 +9,15 @@
 #include <time.h>
 
 static const char types[] =
-"/* CTF 1.8 */\n"
-"\n"
+"/* CTF 1.8 */\n\n"
 "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 "typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
 "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
 "typealias integer { size = 64; align = 8; signed = false; } := unsigned long;\n"
 "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
-"typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; base = 10; } := procname_t;\n"
-"\n";
+"typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; base = 10; } := "
+"procname_t;\n\n";
 
 /* The members that the packet context of every stream begins with. */
 #define PACKET_CONTEXT \
@@ -35,17 +34,14 @@ static const char shared[] =
 "typealias integer {\n"
 "	size = 64; align = 8; signed = false;\n"
 "	map = clock.monotonic.value;\n"
-"} := uint64_clock_monotonic_t;\n"
-"\n"
+"} := uint64_clock_monotonic_t;\n\n"
 "struct event_header {\n"
 "	uint16_t id;\n"
 "	uint64_clock_monotonic_t timestamp;\n"
-"} align(8);\n"
-"\n"
+"} align(8);\n\n"
 "struct packet_context {\n"
 PACKET_CONTEXT
-"};\n"
-"\n";
+"};\n\n";
 
 static const char streams[] =
 "/* Runtime events: one thread's at a time, so the thread stands in the packet. */\n"
@@ -54,19 +50,16 @@ PACKET_CONTEXT
 "	int32_t vpid;\n"
 "	int32_t vtid;\n"
 "	procname_t procname[17];\n"
-"};\n"
-"\n"
+"};\n\n"
 "struct packet_context_process {\n"
 PACKET_CONTEXT
 "	int32_t vpid;\n"
-"};\n"
-"\n"
+"};\n\n"
 "stream {\n"
 "	id = 0;\n"
 "	event.header := struct event_header;\n"
 "	packet.context := struct packet_context_thread;\n"
-"};\n"
-"\n"
+"};\n\n"
 "/* Init events: init_timestamp is the true time of one that is older than the trace. */\n"
 "stream {\n"
 "	id = 1;\n"
@@ -78,8 +71,7 @@ PACKET_CONTEXT
 "		int32_t _vtid;\n"
 "		procname_t _procname[17];\n"
 "	};\n"
-"};\n"
-"\n"
+"};\n\n"
 "/* Runtime events of a process with many threads, merged by time. */\n"
 "stream {\n"
 "	id = 2;\n"
@@ -89,8 +81,7 @@ PACKET_CONTEXT
 "		int32_t _vtid;\n"
 "		procname_t _procname[17];\n"
 "	};\n"
-"};\n"
-"\n";
+"};\n\n";
 
 /* A string in TSDL quotes; characters that would end or break it are replaced. */
 static void put_quoted(FILE *out, const char *text)

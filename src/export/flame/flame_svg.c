@@ -140,11 +140,10 @@ void flame_svg(FILE *out, const struct flame_box *root, const char *what, const 
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 "
 		"0 %d %d\">\n"
 		"<style>text{font:12px sans-serif;fill:#111}.f{cursor:pointer}.f "
-		"text{pointer-events:none}"
-		".f:hover rect{stroke:#111}.hit "
+		"text{pointer-events:none}.f:hover rect{stroke:#111}.hit "
 		"rect{fill:#e03}.button{cursor:pointer;fill:#05c}</style>\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"4\" "
-		"y=\"16\">Time in %s of ",
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+		"<text x=\"4\" y=\"16\">Time in %s of ",
 		WIDTH, height, WIDTH, height, what);
 	put_text(out, title);
 	fprintf(out,

@@ -63,9 +63,8 @@ static int create_table(struct database *d, unsigned number)
 static int document(struct database *d, const struct rows_options *options)
 {
 	int status = execute(d, sqlite3_mprintf(
-		"CREATE TABLE trace(path TEXT, kymo TEXT);"
-		"INSERT INTO trace VALUES (%Q, %Q);"
-		"CREATE TABLE columns(\"table\" TEXT, \"column\" TEXT, type TEXT, unit TEXT, text TEXT)",
+		"CREATE TABLE trace(path TEXT, kymo TEXT);INSERT INTO trace VALUES (%Q, %Q);CREATE "
+		"TABLE columns(\"table\" TEXT, \"column\" TEXT, type TEXT, unit TEXT, text TEXT)",
 		options->trace, options->version));
 
 	for (unsigned i = 0; i < TABLES && !status; i++) {

@@ -283,8 +283,7 @@ int freeze_region(struct region *from, struct region *copy, struct freeze_stats 
 		region_close(&result);
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "%s of process %u (%s) was truncated while it was being copied; "
-			       "restart the "
-			       "program",
+			       "restart the program",
 			       from->name, from->pid, from->procname);
 	}
 	*copy = result;

@@ -124,8 +124,7 @@ void homes_mend(struct session *session)
 		else
 			say_text(&session->drain.sayer,
 				 "%s/domain was truncated by another process, and written again; "
-				 "programs that "
-				 "started meanwhile may lack their first events",
+				 "programs that started meanwhile may lack their first events",
 				 home->dir.path);
 	}
 }

@@ -141,8 +141,7 @@ void record_agent_hint(const char *verb, const char *what, const char *remedy)
 void record_agent_hint_waits(const char *verb)
 {
 	char text[] = "it waits for a Start, but no agent runs that could receive one; start "
-		      "\"kymo agent\", add --agent, or begin "
-		      "with \"kymo resume\"";
+		      "\"kymo agent\", add --agent, or begin with \"kymo resume\"";
 
 	if (!runs(NULL))
 		cli_say((char *)verb, text);

@@ -31,9 +31,8 @@ static void tell_nothing(struct record_show *show)
 	if (!show->record->command)
 		(void)snprintf(text, sizeof text,
 			       "no traced process is running, so nothing is recorded yet; start "
-			       "programs with "
-			       "\"kymo run -- CMD\"; \"kymo doctor -p PID\" shows why a running "
-			       "one is not traced");
+			       "programs with \"kymo run -- CMD\"; \"kymo doctor -p PID\" shows "
+			       "why a running one is not traced");
 	else
 		(void)snprintf(text, sizeof text, "nothing of the command is traced yet%s%s%s%s",
 			       *stranger->text ? ": " : "", stranger->text,

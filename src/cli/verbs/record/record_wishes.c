@@ -34,9 +34,8 @@ const struct opt record_opts[] = {
 	RECORD_USERS_OPT(struct record_wishes, users),
 	{ "kernel", 'k', OPT_SWITCH, offsetof(struct record_wishes, kernel), NULL,
 	  "also record the kernel's events: which thread ran on which CPU, which was woken, "
-	  "interrupts; of recorded threads, "
-	  "and of what ran instead of them. If they are not available, that is an error; with "
-	  "=if-possible, record without them",
+	  "interrupts; of recorded threads, and of what ran instead of them. If they are not "
+	  "available, that is an error; with =if-possible, record without them",
 	  "if-possible" },
 	{ "kernel-all", 0, OPT_FLAG, offsetof(struct record_wishes, kernel_all), NULL,
 	  "the kernel's events of all threads of the machine", NULL },
@@ -81,8 +80,7 @@ const struct opt record_opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	{ "block", 0, OPT_TIME, offsetof(struct record_wishes, block), "TIME",
 	  "let a thread of the command wait so long for room instead of dropping an event (5ms, at "
-	  "most 1s); never threads of "
-	  "real-time priority",
+	  "most 1s); never threads of real-time priority",
 	  NULL },
 	SINK_FILES_OPTS(struct record_wishes, files),
 	{ "streams", 0, OPT_CHOICE, offsetof(struct record_wishes, streams), NULL,

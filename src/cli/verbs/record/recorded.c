@@ -85,9 +85,8 @@ static void print_no_ring(const char *verb, const struct session_stats *stats)
 	default:
 		fprintf(stderr,
 			"the process can no longer open its file in KYMO_DIR (%s): it changed its "
-			"user or root directory, or a "
-			"seccomp filter forbids it; use kymo_thread_ready() in its threads before "
-			"that\n",
+			"user or root directory, or a seccomp filter forbids it; use "
+			"kymo_thread_ready() in its threads before that\n",
 			stats->no_ring_why < 200 ? strerror((int)stats->no_ring_why)
 						 : "unknown error");
 	}
