@@ -13,13 +13,7 @@
 #include "attach/attach.h"
 #include "attach/attach_maps.h"
 #include "base/array.h"
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "base/text.h"
 
 /* Its name in @name, and whether it is called @wanted. */
 static bool is_called(unsigned pid, const char *wanted, char name[64])
@@ -40,7 +34,7 @@ static bool is_called(unsigned pid, const char *wanted, char name[64])
 	if (length <= 0)
 		return false; /* a thread of the kernel, or another user's */
 	program[length] = 0;
-	return !wanted || !fnmatch(wanted, name, 0) || !fnmatch(wanted, last_part(program), 0);
+	return !wanted || !fnmatch(wanted, name, 0) || !fnmatch(wanted, text_base_name(program), 0);
 }
 
 /* A linker maps the file of a library, too, but never to run it. */

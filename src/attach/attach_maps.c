@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 #define LINE_MAX_BYTES 8192
 #define SEGMENTS_MAX 64
@@ -39,16 +40,9 @@ bool memory_write(unsigned pid, uint64_t address, const void *from, size_t size)
 
 /* ---- mappings ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static enum object_kind kind_of(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = text_base_name(path);
 
 	if (path[0] != '/')
 		return OBJECT_NONE;
@@ -164,7 +158,7 @@ const struct attach_map *maps_object(const struct maps *maps, const char *name)
 	const size_t length = strlen(name);
 
 	for (unsigned i = 0; i < maps->count; i++) {
-		const char *base = base_name(maps_path(maps, &maps->map[i]));
+		const char *base = text_base_name(maps_path(maps, &maps->map[i]));
 
 		if (!maps->map[i].offset && maps->map[i].kind != OBJECT_NONE &&
 		    !strncmp(base, name, length) &&

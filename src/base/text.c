@@ -253,6 +253,20 @@ bool text_ros_glob(const char *glob, const char *name)
 	       (*name == '/' && *glob != '/' && fnmatch(glob, name + 1, 0) == 0);
 }
 
+bool text_ends_with(const char *text, const char *end)
+{
+	const size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+const char *text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 size_t text_width(const char *text)
 {
 	size_t width = 0;

@@ -67,6 +67,12 @@ void text_nearest_try(struct text_nearest *nearest, const char *typed, const cha
  */
 bool text_ros_glob(const char *glob, const char *name);
 
+/** text_ends_with() - whether @end is the end of @text, which is longer. */
+bool text_ends_with(const char *text, const char *end);
+
+/** text_base_name() - what follows the last slash of @path; without a slash @path. */
+const char *text_base_name(const char *path);
+
 /** text_width() - columns @text takes on a terminal, counting one per code point. */
 size_t text_width(const char *text);
 

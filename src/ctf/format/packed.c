@@ -7,6 +7,7 @@
  * one that is not whole. An offset leads to its frame by a binary search; the frame that was
  * unpacked last is kept.
  */
+#include "base/text.h"
 #include "ctf/format/packed.h"
 
 #include <endian.h>
@@ -42,9 +43,7 @@ struct packed {
 
 bool packed_is_name(const char *name)
 {
-	size_t length = strlen(name), end = strlen(PACKED_SUFFIX);
-
-	return length > end && !strcmp(name + length - end, PACKED_SUFFIX);
+	return text_ends_with(name, PACKED_SUFFIX);
 }
 
 size_t packed_plain_length(const char *name)

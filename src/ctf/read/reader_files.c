@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "ctf/format/lock.h"
 #include "ctf/read/reader_impl.h"
 
@@ -83,13 +84,6 @@ static bool is_second(const char *path)
 	return second;
 }
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* ---- names of the files that are known: sorted, as a trace may have thousands ---- */
 
 struct known_names {
@@ -118,7 +112,7 @@ static bool known_collect(struct known_names *known, const struct kymo_ctf_reade
 		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
 			if (!ARRAY_ROOM(known->name, known->count, known->capacity))
 				return false;
-			known->name[known->count++] = name_of(s->file[k].path);
+			known->name[known->count++] = text_base_name(s->file[k].path);
 		}
 	}
 	if (known->count)
@@ -128,7 +122,7 @@ static bool known_collect(struct known_names *known, const struct kymo_ctf_reade
 
 static bool is_known(const struct known_names *known, const char *path)
 {
-	const char *name = name_of(path);
+	const char *name = text_base_name(path);
 
 	return known->count &&
 	       bsearch(&name, known->name, known->count, sizeof *known->name, by_plain_name);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "ctf/read/reader_impl.h"
 
 #define SUFFIX ".lost"
@@ -66,12 +67,10 @@ static bool names_collect(struct names *names, const struct kymo_ctf_reader *rea
 		struct ctf_stream *s = reader->stream[i];
 
 		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
-			const char *slash = strrchr(s->file[k].path, '/');
-
 			if (!ARRAY_ROOM(names->named, names->count, names->room))
 				return false;
 			names->named[names->count++] =
-				(struct named){ slash ? slash + 1 : s->file[k].path, s };
+				(struct named){ text_base_name(s->file[k].path), s };
 		}
 	}
 	if (names->count)
@@ -161,8 +160,7 @@ static bool give(struct lost_look *look, struct lost_file *file,
 	if (!s) {
 		reader_warn(look->reader,
 			    "%s/index/%s" SUFFIX
-			    ": %u packets are lost of a stream that the metadata does not "
-			    "describe",
+			    ": %u packets are lost of a stream that the metadata does not describe",
 			    look->trace->path, file->channel, count);
 		return !failed;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracks of an exported ROS 2 trace, the names of callbacks, and the arrows. */
+#include "base/text.h"
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdio.h>
@@ -178,7 +179,7 @@ struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 {
 	struct pft_track **track = TRACK_BY_INDEX(exporter, BY_STREAM, stream);
 	const struct kymo_ctf_stream_info *info;
-	const char *name = "", *slash;
+	const char *name = "";
 
 	if (!track || *track)
 		return track ? *track : NULL;
@@ -186,8 +187,7 @@ struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 		exporter->lost = export_top(exporter, "Lost events");
 	if (stream < kymo_ctf_stream_count(exporter->reader)) {
 		info = kymo_ctf_stream(exporter->reader, stream);
-		slash = strrchr(info->path, '/');
-		name = slash ? slash + 1 : info->path;
+		name = text_base_name(info->path);
 	}
 	*track = pft_track(exporter->pft, exporter->lost, *name ? name : "stream");
 	return *track;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file, and the thread that writes it: what waits in the sink, and a block at least every
  * FLUSH_MS. */
+#include "base/text.h"
 #include "recorder/perfetto/perfetto_file.h"
 
 #include <errno.h>
@@ -18,13 +19,7 @@
 
 bool perfetto_file_is_meant(const char *path)
 {
-	static const char *const ends[] = { ".perfetto-trace", ".pftrace" };
-	const size_t length = strlen(path);
-
-	for (unsigned i = 0; i < COUNT_OF(ends); i++)
-		if (length > strlen(ends[i]) && !strcmp(path + length - strlen(ends[i]), ends[i]))
-			return true;
-	return false;
+	return text_ends_with(path, ".perfetto-trace") || text_ends_with(path, ".pftrace");
 }
 
 /* ---- the functions of the sink ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens region files of traced processes, and refuses files that are not regions. */
+#include "base/text.h"
 #include "recorder/runtime/region_view.h"
 
 #include <errno.h>
@@ -15,15 +16,10 @@
 #include "base/shared_map.h"
 #include "recorder/runtime/claim.h"
 
-static const char suffix[] = ".region";
-
 bool region_is_name(const char *name)
 {
-	size_t length = strlen(name);
-
-	return length > sizeof suffix - 1 && length < REGION_NAME_MAX &&
-	       name[0] >= '0' && name[0] <= '9' &&
-	       strcmp(name + length - (sizeof suffix - 1), suffix) == 0;
+	return strlen(name) < REGION_NAME_MAX && name[0] >= '0' && name[0] <= '9' &&
+	       text_ends_with(name, ".region");
 }
 
 /* A name from shared memory as text that is safe to print. */

@@ -121,10 +121,10 @@ static void ask_recorder(const struct export_request *request, struct perfetto_o
 static int name_part(const char *output, unsigned number, char path[CLI_PATH_MAX],
 		     struct kymo_err *err)
 {
-	size_t length = strlen(output), suffix = strlen(SUFFIX);
-	bool has = length > suffix && !strcmp(output + length - suffix, SUFFIX);
+	const bool has = text_ends_with(output, SUFFIX);
+	const size_t length = strlen(output) - (has ? strlen(SUFFIX) : 0);
 
-	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)(has ? length - suffix : length), output,
+	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)length, output,
 		     number, has ? SUFFIX : "") >= CLI_PATH_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long; choose a shorter one with -o");
 	return 0;

@@ -177,11 +177,7 @@ static int to_stdout(struct tables *tables, const struct export_request *request
 /* One table of Parquet may be a file instead of a directory. */
 static bool is_one_file(const struct export_request *request, const char *output)
 {
-	const size_t length = strlen(output);
-	static const char suffix[] = ".parquet";
-
-	return request->format == EXPORT_PARQUET && length > sizeof(suffix) &&
-	       !strcmp(output + length - strlen(suffix), suffix);
+	return request->format == EXPORT_PARQUET && text_ends_with(output, ".parquet");
 }
 
 static int to_one_file(struct tables *tables, const struct export_request *request,

@@ -177,13 +177,6 @@ static int check(const struct job *job, struct kymo_err *err)
 	return 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	const size_t length = strlen(text);
-
-	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
-}
-
 /*
  * The trace may be of another robot than this one: only what the file sets itself is a name of it.
  */
@@ -215,7 +208,7 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 
 	if (request->format == EXPORT_ROWBINARY && !request->output)
 		job.output = "-";
-	job.one_file = request->format == EXPORT_ROWBINARY || export_is_stdout(job.output) || ends_with(job.output, ".parquet");
+	job.one_file = request->format == EXPORT_ROWBINARY || export_is_stdout(job.output) || text_ends_with(job.output, ".parquet");
 	if (check(&job, err) || config_read(&config, NULL, err) ||
 	    kymo_ctf_open_all(request->traces.path, request->traces.count, &reader, err)) {
 		config_free(config);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo info: one row each for traces, chunks, processes, threads, streams, losses and warnings. */
+#include "base/text.h"
 #include "cli/verbs/info/info_show.h"
 
 #include <limits.h>
@@ -117,9 +118,7 @@ void info_show_threads(const struct info_show *s)
 /* Paths of streams are below those of their traces. */
 static const char *stream_name(const struct info_show *s, const struct kymo_ctf_stream_info *stream)
 {
-	const char *slash = strrchr(stream->path, '/');
-
-	return s->options->format == TABLE_TEXT && slash ? slash + 1 : stream->path;
+	return s->options->format == TABLE_TEXT ? text_base_name(stream->path) : stream->path;
 }
 
 void info_show_streams(const struct info_show *s)

@@ -4,6 +4,7 @@
  * twenty files. A connection that asks for nothing gives way when a new one comes and all places
  * are in use.
  */
+#include "base/text.h"
 #include "cli/verbs/open/ui_server.h"
 
 #include <arpa/inet.h>
@@ -80,9 +81,7 @@ static int listen_on(unsigned port, unsigned *got)
 
 char *ui_server_name(char name[256], const char *file)
 {
-	const char *slash = strrchr(file, '/');
-
-	(void)snprintf(name, 256, "%s", slash ? slash + 1 : file);
+	(void)snprintf(name, 256, "%s", text_base_name(file));
 	for (char *at = name; *at; at++)
 		if (!isascii((unsigned char)*at) ||
 		    (!isalnum((unsigned char)*at) && !strchr("._-", *at)))

@@ -31,13 +31,6 @@ struct result {
 	enum look look[QUERY_COLUMNS_MAX];
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-
-	return length >= tail && !strcmp(text + length - tail, end);
-}
-
 static enum look look_of(const struct query_statement *statement, unsigned column)
 {
 	const char *name = query_column(statement, column);
@@ -52,7 +45,7 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 		return LOOK_ADDRESS;
 	case -1:
 		/* A computed one: "max(duration_ns)", or an alias that says what it is. */
-		return (ends_with(name, "_ns") || ends_with(name, "_ns)")) && strncasecmp(name, "count", 5) ?
+		return (text_ends_with(name, "_ns") || text_ends_with(name, "_ns)")) && strncasecmp(name, "count", 5) ?
 		       LOOK_DURATION : LOOK_PLAIN;
 	default:
 		return LOOK_PLAIN;

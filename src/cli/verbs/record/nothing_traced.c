@@ -31,7 +31,7 @@ static void fill(struct reason *reason, const char *text, const char *remedy)
 static bool is_shell(const char *program)
 {
 	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "fish", "busybox" };
-	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+	const char *name = text_base_name(program);
 
 	for (size_t i = 0; i < COUNT_OF(shells); i++)
 		if (!strcmp(shells[i], name))

@@ -21,12 +21,8 @@ static unsigned python_flags(char *const *command, char *words[FLAGS_MAX])
 {
 	unsigned at = 0, count = 0;
 
-	for (; command[at]; at++) {
-		const char *slash = strrchr(command[at], '/');
-
-		if (strncmp(slash ? slash + 1 : command[at], "python", 6) == 0)
-			break;
-	}
+	while (command[at] && strncmp(text_base_name(command[at]), "python", 6) != 0)
+		at++;
 	while (command[at] && command[at + 1] && command[at + 1][0] == '-' && count < FLAGS_MAX &&
 	       command[at + 1][1] &&
 	       !command[at + 1][1 + strspn(command[at + 1] + 1, "bBdEIOPqsSuv")])
@@ -63,7 +59,7 @@ static bool lacks_hook(char *python, char *const *command, char *const *environm
 
 int rclpy_check(char *const *command, char *const *environment, struct kymo_err *err)
 {
-	const char *asked = getenv(LAUNCH_RCLPY), *name;
+	const char *asked = getenv(LAUNCH_RCLPY);
 	char python[PATH_MAX], clean[2 * PATH_MAX];
 
 	if (!asked || !*asked || strcmp(asked, "0") == 0)
@@ -79,8 +75,8 @@ int rclpy_check(char *const *command, char *const *environment, struct kymo_err 
 	for (unsigned i = 0; command[i]; i++)
 		if (strcmp(command[i], "kymo.rclpy_hook") == 0)
 			return 0; /* -m loads it */
-	name = strrchr(python, '/') ? strrchr(python, '/') + 1 : python;
-	if (strncmp(name, "python", 6) != 0 || !lacks_hook(python, command, environment))
+	if (strncmp(text_base_name(python), "python", 6) != 0 ||
+	    !lacks_hook(python, command, environment))
 		return 0;
 	text_clean(clean, sizeof(clean), python);
 	return err_set(

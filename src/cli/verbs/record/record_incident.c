@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "cli/verbs/record/record_incident.h"
 
 #include <json-c/json.h>
@@ -53,8 +54,7 @@ static bool incident_of(const struct flight_report *report, char path[INCIDENT_P
 {
 	const size_t length = strlen(report->path);
 
-	if (length < sizeof TRACE || length >= INCIDENT_PATH_MAX ||
-	    strcmp(report->path + length - strlen(TRACE), TRACE) != 0)
+	if (length >= INCIDENT_PATH_MAX || !text_ends_with(report->path, TRACE))
 		return false;
 	(void)snprintf(path, INCIDENT_PATH_MAX, "%.*s", (int)(length - strlen(TRACE)), report->path);
 	return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "cli/verbs/store/store_dir.h"
 
 #include <dirent.h>
@@ -39,16 +40,9 @@ bool store_dir_is(const char *path)
 
 /* ---- read ---- */
 
-static bool is_summary(const struct dirent *entry)
+static int is_summary(const struct dirent *entry)
 {
-	const size_t length = strlen(entry->d_name), end = strlen(END);
-
-	return length > end && strcmp(entry->d_name + length - end, END) == 0;
-}
-
-static int is_wanted(const struct dirent *entry)
-{
-	return is_summary(entry);
+	return text_ends_with(entry->d_name, END);
 }
 
 int store_dir_summaries(const char *path,
@@ -56,7 +50,7 @@ int store_dir_summaries(const char *path,
 			void *context, struct kymo_err *err)
 {
 	struct dirent **entry;
-	const int count = scandir(path, &entry, is_wanted, alphasort);
+	const int count = scandir(path, &entry, is_summary, alphasort);
 	char file[CLI_PATH_MAX];
 	int status = 0;
 
