@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo export: a trace in the format of another tool. */
-#include <string.h>
-
 #include "analysis/behaviour/behaviour.h"
-#include "base/array.h"
+#include "base/text.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/trace_time.h"
 #include "cli/verbs/export/export.h"
 #include "export/pft/pft.h"
-
-#define SPLIT_LEAST (64u << 10)
-#define FORMAT_BY_SUFFIX (-1)
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
@@ -18,11 +13,10 @@ static const struct opt opts[] = {
 	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome|"
 	  "html|rowbinary|mcap|otlp" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
-		       "where to write; - for standard output "
-		       "(default: in the current directory, the trace's name with .pftrace, .tar "
-		       "for several traces, .sqlite, -csv, "
-		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, -otlp, .trace.json, .html or .mcap, or "
-		       "architecture.yaml)"),
+		       "where to write; - for standard output (default: in the current directory, "
+		       "the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, "
+		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, -otlp, .trace.json, "
+		       ".html or .mcap, or architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
 	  NULL },
@@ -62,179 +56,13 @@ static const struct opt opts[] = {
 	CLI_OPT_END,
 };
 
-static bool is_selection(const struct export_request *options)
-{
-	return options->times.begin || options->times.end || selection_any(&options->selection);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
-}
-
-/* One table, or a directory of tables, may be called .json as Chrome's file is. */
-static bool may_be_json(int format, const char *suffix)
-{
-	return format == EXPORT_JSON && !strcmp(suffix, ".json");
-}
-
-static bool may_be_svg(int format, const char *suffix)
-{
-	return format == EXPORT_FLAME && !strcmp(suffix, ".svg");
-}
-
-/* Without --format, the suffix of the file chooses; a name without one is Perfetto's. */
-static int choose_format(struct export_request *options, struct kymo_err *err)
-{
-	static const struct {
-		const char *suffix;
-		enum export_format format;
-	} known[] = {
-		{ ".pftrace", EXPORT_PERFETTO }, { ".perfetto-trace", EXPORT_PERFETTO },
-		{ ".tar", EXPORT_PERFETTO },     { ".sqlite", EXPORT_SQLITE },
-		{ ".dot", EXPORT_DOT },          { ".svg", EXPORT_SVG },
-		{ ".json", EXPORT_CHROME },      { ".yaml", EXPORT_ARCHITECTURE },
-		{ ".folded", EXPORT_FLAME },      { ".parquet", EXPORT_PARQUET },
-		{ ".html", EXPORT_HTML },         { ".mcap", EXPORT_MCAP },
-	};
-	const char *output = options->output ? options->output : "";
-	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-
-	for (size_t i = 0; i < COUNT_OF(known); i++) {
-		if (!ends_with(name, known[i].suffix))
-			continue;
-		if (options->format == FORMAT_BY_SUFFIX)
-			options->format = (int)known[i].format;
-		if (options->format != (int)known[i].format &&
-		    !may_be_json(options->format, known[i].suffix) &&
-		    !may_be_svg(options->format, known[i].suffix))
-			return err_set(err, KYMO_EXIT_USAGE,
-				       "-o %s: %s is the suffix of another format than --format; "
-				       "leave out --format, or choose another name",
-				       output, known[i].suffix);
-		return 0;
-	}
-	if (options->format != FORMAT_BY_SUFFIX)
-		return 0;
-	options->format = EXPORT_PERFETTO;
-	if (!strchr(name + strspn(name, "."), '.'))
-		return 0;
-	if (ends_with(name, ".csv") || ends_with(name, ".jsonl"))
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "-o %s: %s is written as a file for each table, into a directory: "
-			       "--format %s -o DIR; one table: --format %s --table NAME -o - > %s",
-			       output, ends_with(name, ".csv") ? "CSV" : "JSON Lines",
-			       ends_with(name, ".csv") ? "csv" : "json",
-			       ends_with(name, ".csv") ? "csv" : "json", output);
-	return err_set(
-		err, KYMO_EXIT_USAGE,
-		"-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
-		".parquet, .mcap, .dot, .svg, .html, .folded, .json and .yaml; for another name choose the format with "
-		"--format",
-		output);
-}
-
-static int check_windows(const struct export_request *options, struct kymo_err *err)
-{
-	const struct opt_list *table = &options->table;
-	bool windows = false;
-
-	for (unsigned i = 0; i < table->count; i++)
-		windows |= !strcmp(table->item[i], EXPORT_WINDOWS);
-	if (windows && options->format != EXPORT_PARQUET && options->format != EXPORT_ROWBINARY)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--table " EXPORT_WINDOWS
-			       " requires --format parquet or rowbinary");
-	if (!windows && options->format == EXPORT_ROWBINARY)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--format rowbinary requires --table " EXPORT_WINDOWS
-			       ", the windows of the summary");
-	if (!windows && options->format != EXPORT_OTLP &&
-	    (options->window_ns || options->robot || options->software))
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--window, --robot and --software require --table " EXPORT_WINDOWS
-			       " or --format otlp");
-	return 0;
-}
-
-static int check(const struct export_request *options, int traces, struct kymo_err *err)
-{
-	bool graph = options->format == EXPORT_DOT || options->format == EXPORT_SVG;
-	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
-
-	if (options->table.count && !tables && options->format != EXPORT_ROWBINARY)
-		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv, json or parquet");
-	if (is_selection(options) &&
-	    (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
-		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
-			       "caret and caret-architecture");
-	if (selection_any(&options->selection) && options->format == EXPORT_HTML)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--node, --topic and --process do not work with --format html: the "
-			       "page is of everything; choose a window with --begin and --end");
-	if (selection_any(&options->selection) && options->format == EXPORT_CTF)
-		return err_set(err, KYMO_EXIT_USAGE, "--node, --topic and --process do not work with --format ctf; choose a window with --begin and --end");
-	if (selection_any(&options->selection) && options->format == EXPORT_FLAME)
-		return err_set(
-			err, KYMO_EXIT_USAGE,
-			"--node, --topic and --process do not work with --format flamegraph");
-	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE &&
-	    options->format != EXPORT_CHROME && options->format != EXPORT_HTML)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture, ctf and mcap: "
-			       "events keep the times they were recorded with, and the simulation's times are among them");
-	if (options->times.clock && options->follow)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
-	if (options->times.clock &&
-	    (traces > 1 || (options->output && ends_with(options->output, ".tar"))) &&
-	    options->format == EXPORT_PERFETTO &&
-	    !(options->output && ends_with(options->output, ".pftrace")))
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim only works with one file: each trace of an archive has times of its own; "
-			       "write one file for all with -o NAME.pftrace");
-	if (options->level != PFT_LEVEL_DEFAULT && options->format != EXPORT_PERFETTO)
-		return err_set(err, KYMO_EXIT_USAGE, "--compress requires --format perfetto");
-	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
-		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
-	if (options->of && options->format != EXPORT_FLAME)
-		return err_set(err, KYMO_EXIT_USAGE, "--of requires --format flamegraph");
-	if (options->ctf != EXPORT_CTF_KEEP && options->format != EXPORT_CTF)
-		return err_set(err, KYMO_EXIT_USAGE, "--ctf requires --format ctf");
-	if (options->executors && options->format != EXPORT_PERFETTO &&
-	    options->format != EXPORT_CHROME)
-		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
-	if (options->model && options->format > EXPORT_PARQUET && options->format != EXPORT_CHROME)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--model requires --format perfetto, chrome, sqlite, csv, json or parquet");
-	if (options->split && options->split < SPLIT_LEAST)
-		return err_set(err, KYMO_EXIT_USAGE, "--split must be at least 64K: each part begins with all names and tracks");
-	if (options->split && options->output && !strcmp(options->output, "-"))
-		return err_set(err, KYMO_EXIT_USAGE, "--split writes several files; name the first with -o");
-	if (traces > 1 && options->format == EXPORT_CTF)
-		return err_set(err, KYMO_EXIT_USAGE, "--format ctf only works with one trace: its metadata describe one clock, which cannot follow "
-			       "that of another host; export each trace into a directory of its own and give babeltrace2 all of them, "
-			       "or use `kymo dump`, which prints them by one clock");
-	if (options->format == EXPORT_PERFETTO && (options->split || options->follow) &&
-	    (traces > 1 || (options->output && ends_with(options->output, ".tar"))))
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--split and --follow only work with one trace, and without an "
-			       "archive (.tar)");
-	if (traces > 1 && options->format == EXPORT_PERFETTO && options->output && !strcmp(options->output, "-"))
-		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces cannot go to standard output; name a file with -o");
-	if (options->follow && options->times.end)
-		return err_set(err, KYMO_EXIT_USAGE, "--follow does not work with --end");
-	if (options->all && !graph)
-		return err_set(err, KYMO_EXIT_USAGE, "--all requires --format dot or svg");
-	return 0;
-}
-
 /* A file has all traces, an archive (the default for several) has a file of each. */
 static int export_perfetto_or_archive(const struct export_request *request, bool *lost,
 				      struct kymo_err *err)
 {
 	const char *output = request->output ? request->output : "";
-	const bool one_file = request->traces.count == 1 ? !ends_with(output, ".tar")
-							 : ends_with(output, ".pftrace");
+	const bool one_file = request->traces.count == 1 ? !text_ends_with(output, ".tar")
+							 : text_ends_with(output, ".pftrace");
 
 	return one_file ? export_perfetto(request, lost, err) : export_archive(request, lost, err);
 }
@@ -262,7 +90,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	};
 	struct export_request request = {
 		.verb = "export",
-		.format = FORMAT_BY_SUFFIX,
+		.format = EXPORT_BY_SUFFIX,
 		.level = PFT_LEVEL_DEFAULT,
 		.until_closed = -1,
 		.ctf = EXPORT_CTF_KEEP,
@@ -271,8 +99,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	bool lost = false;
 	int status;
 
-	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
-	    check(&request, argc, err) || check_windows(&request, err) ||
+	if (opt_parse(opts, &request, &argc, &argv, NULL, err) ||
+	    export_check(&request, argc, err) ||
 	    cli_traces(&request.traces, argc, argv, err) ||
 	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
 	    (!request.times.merge && cli_one_run_below("export", &request.traces, err)) ||
@@ -294,119 +122,85 @@ const struct verb verb_export = {
 	.summary = "write a trace in the format of another tool",
 	.description =
 		"Writes TRACE, or without it the newest trace, in the format of another tool. "
-		"perfetto is for "
-		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv, json "
-		"and parquet contain the "
-		"tables of `kymo query`; dot and svg show the dependency graph. An existing file "
-		"is only "
-		"overwritten with --force. The trace is read and written as a stream: memory does "
-		"not grow with "
-		"it.\n\n"
+		"perfetto is for https://ui.perfetto.dev and for SQL with its trace processor; "
+		"sqlite, csv, json and parquet contain the tables of `kymo query`; dot and svg "
+		"show the dependency graph. An existing file is only overwritten with --force. The "
+		"trace is read and written as a stream: memory does not grow with it.\n\n"
 		"perfetto: callbacks are slices of category \"callback\" on their threads, as many "
-		"as `kymo report` "
-		"counts. A callback whose end is not in the trace has the category \"unfinished\": "
-		"an instant where "
-		"it began, or an open slice if it ran when the trace ended. Below \"ROS 2\" each "
-		"node has tracks "
-		"with an instant per message published, taken or dropped, its lifecycle states, "
-		"the runs of its "
+		"as `kymo report` counts. A callback whose end is not in the trace has the "
+		"category \"unfinished\": an instant where it began, or an open slice if it ran "
+		"when the trace ended. Below \"ROS 2\" each node has tracks with an instant per "
+		"message published, taken or dropped, its lifecycle states, the runs of its "
 		"timers, and the calls of its services and clients. Arrows lead from a callback "
-		"over the messages "
-		"it published to the callbacks that received them, and from a request over the "
-		"service to the "
-		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and "
-		"dropped messages. With "
-		"--executors, tracks beside the threads show what executors did besides callbacks; "
-		"that is most "
-		"of a file. \"TRACE DATA LOST\" marks where events were lost while recording, with "
-		"their number. "
-		"--node and --topic keep what has no node or topic: spans, and timers with "
+		"over the messages it published to the callbacks that received them, and from a "
+		"request over the service to the response. Below \"ROS 2 topics\" are counters of "
+		"rate, latency, waiting and dropped messages. With --executors, tracks beside the "
+		"threads show what executors did besides callbacks; that is most of a file. "
+		"\"TRACE DATA LOST\" marks where events were lost while recording, with their "
+		"number. --node and --topic keep what has no node or topic: spans, and timers with "
 		"--topic.\n\n"
 		"--split cuts the file into parts. Each opens alone; put one after the other, they "
-		"open together. "
-		"Spans that go on are cut with the file. --follow writes what a recorder writes, a "
-		"moment later; "
-		"the file can be opened meanwhile, and also after the recorder and kymo export "
-		"were killed.\n\n"
+		"open together. Spans that go on are cut with the file. --follow writes what a "
+		"recorder writes, a moment later; the file can be opened meanwhile, and also after "
+		"the recorder and kymo export were killed.\n\n"
 		"Several traces, each of one host, become one archive (.tar) with a file for each "
-		"and a manifest "
-		"that names the hosts; it opens as a whole. With -o NAME.pftrace they become one "
-		"file, as a "
-		"directory that contains all of them does. Viewers draw arrows within a file only, "
-		"so only one "
-		"file has the arrows between hosts. In one file, the hosts' clocks are compared by "
-		"the messages "
-		"between them, as in `kymo report`; in an archive, times are aligned by the hosts' "
-		"wall clocks. "
-		"--begin and --end count for each trace of an archive, and from the first begin of "
-		"all in one "
+		"and a manifest that names the hosts; it opens as a whole. With -o NAME.pftrace "
+		"they become one file, as a directory that contains all of them does. Viewers draw "
+		"arrows within a file only, so only one file has the arrows between hosts. In one "
+		"file, the hosts' clocks are compared by the messages between them, as in `kymo "
+		"report`; in an archive, times are aligned by the hosts' wall clocks. --begin and "
+		"--end count for each trace of an archive, and from the first begin of all in one "
 		"file.\n\n"
 		"chrome: the same as Chrome's JSON, for programs that only read that. It is "
-		"larger, has no "
-		"clocks, and arrows begin at messages instead of callbacks.\n\n"
+		"larger, has no clocks, and arrows begin at messages instead of callbacks.\n\n"
 		"Spans, instants and counters of programs that use kymo.h are on their threads, on "
-		"their custom "
-		"tracks and on counter tracks, with their fields as arguments and their flows as "
-		"arrows. A span "
-		"whose end is not in the trace ends with the span around it, or where events were "
-		"lost, and has "
-		"the argument \"unfinished\".\n\n"
+		"their custom tracks and on counter tracks, with their fields as arguments and "
+		"their flows as arrows. A span whose end is not in the trace ends with the span "
+		"around it, or where events were lost, and has the argument \"unfinished\".\n\n"
 		"sqlite: one database with all tables, indexed by time and by the ids that joins "
-		"use; the table "
-		"columns documents every column. csv: a directory with a file TABLE.csv for each "
-		"table. json: a "
-		"directory with a file TABLE.jsonl for each table, one object per line. With "
-		"--table and -o - one "
-		"table of csv, json or parquet goes to standard output. parquet: a directory with "
-		"a file TABLE.parquet for each table, or with --table and -o NAME.parquet one "
-		"file, for DuckDB, ClickHouse, pandas and others. --table fleet_windows writes, for each "
-		"window of time, a row for each callback, topic, chain and others, with their "
-		"distributions, into DIR/date=DAY/robot=NAME/TRACE.parquet: docs/answers/fleet.md explains the "
-		"columns. rowbinary: the same rows for ClickHouse, to standard output without -o. --begin and --end choose what "
-		"happened; objects "
-		"always exist. --node, --topic and --process leave out rows that name others; "
-		"tables that name "
-		"none stay whole.\n\n"
+		"use; the table columns documents every column. csv: a directory with a file "
+		"TABLE.csv for each table. json: a directory with a file TABLE.jsonl for each "
+		"table, one object per line. With --table and -o - one table of csv, json or "
+		"parquet goes to standard output. parquet: a directory with a file TABLE.parquet "
+		"for each table, or with --table and -o NAME.parquet one file, for DuckDB, "
+		"ClickHouse, pandas and others. --table fleet_windows writes, for each window of "
+		"time, a row for each callback, topic, chain and others, with their distributions, "
+		"into DIR/date=DAY/robot=NAME/TRACE.parquet: docs/answers/fleet.md explains the "
+		"columns. rowbinary: the same rows for ClickHouse, to standard output without -o. "
+		"--begin and --end choose what happened; objects always exist. --node, --topic and "
+		"--process leave out rows that name others; tables that name none stay whole.\n\n"
 		"dot, svg: nodes with their callbacks, and the topics between them, with counts, "
-		"rates, durations "
-		"and latencies. Red: messages were lost or runs did not end. Orange, dashed: no "
-		"publisher, no "
-		"subscriber, no message, or it never ran. Graphviz's program dot draws svg; it "
-		"must be installed.\n\n"
+		"rates, durations and latencies. Red: messages were lost or runs did not end. "
+		"Orange, dashed: no publisher, no subscriber, no message, or it never ran. "
+		"Graphviz's program dot draws svg; it must be installed.\n\n"
 		"html: the page of `kymo report --html`, one file for browsers that needs no "
 		"network.\n\n"
 		"flamegraph: the spans of programs that use kymo.h, by the time that each stack of "
-		"spans took "
-		"itself, with threads as roots: an SVG file that a browser searches and zooms, or "
-		"with -o "
-		"NAME.folded a line of text for each stack, in nanoseconds, for other tools. "
-		"Sleeps of loops are "
-		"left out. --of functions: of the functions of programs, from call stacks (kymo record --stacks) or from their "
-		"entries and exits (--functions).\n\n"
+		"spans took itself, with threads as roots: an SVG file that a browser searches and "
+		"zooms, or with -o NAME.folded a line of text for each stack, in nanoseconds, for "
+		"other tools. Sleeps of loops are left out. --of functions: of the functions of "
+		"programs, from call stacks (kymo record --stacks) or from their entries and exits "
+		"(--functions).\n\n"
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
 		"create_architecture_file` chooses; see docs/caret.md.\n\n"
 		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new "
-		"directory with "
-		"CTF. docs/caret.md explains what they need in a trace. Several traces, each of "
-		"one host, become "
-		"directories in it, with times of the first host's clock: caret_analyze accepts a "
-		"list of them.\n\n"
-		"mcap: time series for Foxglove and PlotJuggler, to be opened beside a bag: latencies of "
-		"topics and chains, durations of callbacks and services, lost messages, loops, spans and counters of "
-		"programs, and the findings as a log; see docs/answers/mcap.md.\n\n"
-		"ctf: the trace again as plain CTF for babeltrace2 and others, in a new "
-		"directory. --ctf 1.8 and --ctf 2 convert between the versions of CTF, if the fields of the trace exist in "
-		"both. Compressed "
-		"files are unpacked, and damaged packets are left out. With --begin and --end it "
-		"contains only "
-		"the events of that window, and the facts of kymo's traces up to its end.\n\n"
+		"directory with CTF. docs/caret.md explains what they need in a trace. Several "
+		"traces, each of one host, become directories in it, with times of the first "
+		"host's clock: caret_analyze accepts a list of them.\n\n"
+		"mcap: time series for Foxglove and PlotJuggler, to be opened beside a bag: "
+		"latencies of topics and chains, durations of callbacks and services, lost "
+		"messages, loops, spans and counters of programs, and the findings as a log; see "
+		"docs/answers/mcap.md.\n\n"
+		"ctf: the trace again as plain CTF for babeltrace2 and others, in a new directory. "
+		"--ctf 1.8 and --ctf 2 convert between the versions of CTF, if the fields of the "
+		"trace exist in both. Compressed files are unpacked, and damaged packets are left "
+		"out. With --begin and --end it contains only the events of that window, and the "
+		"facts of kymo's traces up to its end.\n\n"
 		"Times are CLOCK_MONOTONIC in perfetto, chrome, caret and ctf, and nanoseconds "
-		"since 1970 in "
-		"tables. With --clock sim they are those of the simulation, in tables as its clock "
-		"showed them; "
-		"in perfetto and chrome time goes on where the simulation jumped back, so that "
-		"nothing covers "
-		"what was before.\n\n" CLI_CLOCK_HELP,
+		"since 1970 in tables. With --clock sim they are those of the simulation, in "
+		"tables as its clock showed them; in perfetto and chrome time goes on where the "
+		"simulation jumped back, so that nothing covers what was "
+		"before.\n\n" CLI_CLOCK_HELP,
 	.examples =
 		"kymo export\n"
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"

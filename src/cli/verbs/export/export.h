@@ -47,7 +47,7 @@ struct summary_windows_options;
  */
 struct export_request {
 	const char *verb;		/* that prints messages */
-	int format;                     /* enum export_format */
+	int format;                     /* enum export_format, or EXPORT_BY_SUFFIX */
 	struct cli_traces traces;
 	char name[CLI_PATH_MAX];	/* of the first trace, for titles and names of files */
 	const char *output;		/* NULL: named after the trace; "-": standard output */
@@ -79,6 +79,16 @@ struct export_request {
 	int until_closed;
 	const struct archive_member *member;	/* place in an archive; NULL: a file of its own */
 };
+
+#define EXPORT_BY_SUFFIX (-1)
+
+/**
+ * export_check() - choose the format, if the options do not, and check that the options of `kymo
+ * export` fit together; @traces: operands
+ *
+ * Return: 0, or -1 with @err (KYMO_EXIT_USAGE).
+ */
+int export_check(struct export_request *request, int traces, struct kymo_err *err);
 
 /*
  * Each exporter writes what @request says, with progress and a summary on stderr.
