@@ -2,165 +2,22 @@
 /* See query_print.h. */
 
 #include <ctype.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#ifdef KYMO_EDIT
-#include <editline/readline.h>
-#endif
 
 #include "base/array.h"
 #include "base/text.h"
 #include "base/opt.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
+#include "cli/verbs/query/query_lines.h"
 #include "cli/verbs/query/query_print.h"
 
 struct prompt {
 	struct query *query;
 	enum table_format format;
-	char history[CLI_PATH_MAX];	/* "": kept nowhere */
 	char *statement;		/* written so far; NULL: none */
 };
-
-/*
- * ---- Ctrl-C ----
- *
- * Ctrl-C stops the running statement. At the prompt it drops the line. There the signal is blocked
- * except in ppoll(), so that it never interrupts the line editor, as a jump out of the handler
- * would.
- */
-
-static struct query *running;		/* NULL: at the prompt */
-static volatile sig_atomic_t interrupted;	/* at the prompt */
-static sigset_t open_mask;		/* of the process, SIGINT not blocked */
-
-static void block_interrupts(bool block)
-{
-	sigset_t mask = open_mask;
-
-	if (block)
-		sigaddset(&mask, SIGINT);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-}
-
-static void on_interrupt(int signal)
-{
-	(void)signal;
-	if (running)
-		query_interrupt(running);
-	else
-		interrupted = 1;
-}
-
-/* ---- lines ---- */
-
-#ifdef KYMO_EDIT
-static void history_load(struct prompt *prompt)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char directory[CLI_PATH_MAX - 32];
-
-	rl_catch_signals = 0;		/* it would allocate in its handlers */
-	using_history();
-	if (state && *state)
-		snprintf(directory, sizeof(directory), "%s", state);
-	else if (home && *home)
-		snprintf(directory, sizeof(directory), "%s/.local/state", home);
-	else
-		return;
-	if (snprintf(prompt->history, sizeof(prompt->history), "%s/kymo/query_history", directory) >=
-	    (int)sizeof(prompt->history))
-		prompt->history[0] = 0;
-	read_history(prompt->history);
-}
-
-static void history_save(struct prompt *prompt)
-{
-	if (!*prompt->history)
-		return;
-	for (char *slash = prompt->history + 1; *slash; slash++) {
-		if (*slash != '/')
-			continue;
-		*slash = 0;
-		/* write_history() reports nothing if it fails */
-		(void)mkdir(prompt->history, 0700);
-		*slash = '/';
-	}
-	stifle_history(1000);
-	write_history(prompt->history);
-}
-
-static void history_add(const char *line)
-{
-	add_history(line);
-}
-
-static char *entered;
-static bool is_entered;
-
-static void on_line(char *line)
-{
-	entered = line;
-	is_entered = true;
-}
-
-/* NULL: the end of the input, or interrupted. */
-static char *next_line(const char *text)
-{
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-
-	entered = NULL;
-	is_entered = false;
-	rl_callback_handler_install(text, on_line);
-	while (!is_entered && !interrupted) {
-		(void)ppoll(&input, 1, NULL, &open_mask);
-		if (!interrupted)
-			rl_callback_read_char();
-	}
-	rl_callback_handler_remove();
-	return entered;
-}
-#else
-static void history_load(struct prompt *prompt)
-{
-	(void)prompt;
-}
-
-static void history_save(struct prompt *prompt)
-{
-	(void)prompt;
-}
-
-static void history_add(const char *line)
-{
-	(void)line;
-}
-
-static char *next_line(const char *text)
-{
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t length;
-
-	fputs(text, stdout);
-	fflush(stdout);
-	block_interrupts(false);
-	length = getline(&line, &size, stdin);
-	block_interrupts(true);
-	if (length < 0) {
-		clearerr(stdin);
-		free(line);
-		return NULL;
-	}
-	if (length && line[length - 1] == '\n')
-		line[length - 1] = 0;
-	return line;
-}
-#endif
 
 /* ---- dot commands ---- */
 
@@ -271,12 +128,10 @@ static void run_statement(struct prompt *prompt)
 	int status;
 
 	progress_begin(&progress, false);
-	running = prompt->query;
-	block_interrupts(false);
+	query_lines_run(prompt->query);
 	status = query_print(prompt->query, prompt->statement, prompt->format, stdout, &progress,
 			     &err);
-	block_interrupts(true);
-	running = NULL;
+	query_lines_run(NULL);
 	if (status)
 		query_print_error("", &err);
 }
@@ -288,7 +143,7 @@ static int enter_line(struct prompt *prompt, char *line)
 	if (!prompt->statement && line[strspn(line, " \t")] == '.') {
 		int status;
 
-		history_add(line);
+		query_lines_keep(line);
 		status = run_command(prompt, line + strspn(line, " \t"));
 		if (status < 0)
 			puts("Unknown command; .help lists all.");
@@ -304,7 +159,7 @@ static int enter_line(struct prompt *prompt, char *line)
 		prompt->statement = NULL;
 		return 0;
 	}
-	history_add(line);
+	query_lines_keep(line);
 	if (!query_complete(joined))
 		return 0;
 	run_statement(prompt);
@@ -315,12 +170,12 @@ static int enter_line(struct prompt *prompt, char *line)
 
 static void loop(struct prompt *prompt)
 {
+	bool interrupted;
 	char *line;
 	int status = 0;
 
 	do {
-		interrupted = 0;
-		line = next_line(prompt->statement ? "  ...> " : "kymo> ");
+		line = query_lines_next(prompt->statement ? "  ...> " : "kymo> ", &interrupted);
 		if (interrupted) {
 			free(prompt->statement);
 			prompt->statement = NULL;
@@ -337,20 +192,14 @@ static void loop(struct prompt *prompt)
 int query_prompt(struct query *query, const char *path, enum table_format format)
 {
 	struct prompt prompt = { .query = query, .format = format };
-	struct sigaction action = { .sa_handler = on_interrupt }, before;
+	struct query_lines lines = { 0 };
 	char clean[CLI_PATH_MAX];
 
 	text_clean(clean, sizeof(clean), path);
 	printf("%s\n.help lists the commands.\n", clean);
-	history_load(&prompt);
-	sigaction(SIGINT, &action, &before);
-	sigprocmask(SIG_BLOCK, NULL, &open_mask);
-	sigdelset(&open_mask, SIGINT);
-	block_interrupts(true);
+	query_lines_open(&lines);
 	loop(&prompt);
-	sigprocmask(SIG_SETMASK, &open_mask, NULL);
-	sigaction(SIGINT, &before, NULL);
-	history_save(&prompt);
+	query_lines_close(&lines);
 	free(prompt.statement);
 	return KYMO_EXIT_OK;
 }
