@@ -495,4 +495,15 @@ static inline int64_t epoch_of(const struct stream_class *class, uint64_t clock)
 /* Get more of the packet in memory after WALK_SHORT. Return: true: try again at event_begin. */
 bool stream_more(struct ctf_stream *stream);
 
+/**
+ * reader_grow_metadata() - read what was added to the metadata of @trace
+ *
+ * A declaration that is on its way is locked. No packet that was found needs it, but they may need
+ * those before it.
+ *
+ * Return: 1: the metadata has grown; 0: as before; -1 with @err.
+ */
+int reader_grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+			 struct kymo_err *err);
+
 #endif
