@@ -12,204 +12,31 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "abi/points.h"
 #include "recorder/drain/drain.h"
+#include "recorder/drain/initlog_taking.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 #include "recorder/filter/filter.h"
-#include "recorder/records/record_walk.h"
 #include "recorder/runtime/initlog_cursor.h"
 
-#define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
-#define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
 /* by then, records of that time have been taken from the rings, too */
 #define SETTLE_NS	2000000000u
 #define OVERTAKEN_TRIES	4
 
-/* Reading the log once for one sink. Facts are collected in `batch`, and go to the sink many at a
- * time. */
-struct taking {
-	struct drained_process *process;
-	struct drain *drain;
-	struct sink *sink;
-	struct sink_process *at;
-	struct sink_facts batch;
-	uint32_t *where;    /* [BATCH_EVENTS], allocated with the first fact */
-	uint64_t position;  /* in the log: each fact with an origin before it is in the batch or was
-			       handed over */
-	uint64_t at_record; /* position of the record that is being read */
-	uint64_t bad;       /* invalid records before it */
-};
-
-/* The sink has all facts before the position. */
-static void set_taken(struct taking *taking)
-{
-	taking->at->init.taken = taking->position;
-	taking->at->init.bad += taking->bad;
-	taking->bad = 0;
-}
-
-static int batch_write(struct taking *taking)
-{
-	struct sink_process *at = taking->at;
-	struct sink_facts *batch = &taking->batch;
-	int rc;
-
-	batch->discarded = sink_init_discarded(at);
-	batch->bytes = taking->drain->scratch;
-	batch->at = taking->where;
-	batch->promised = true;
-	rc = taking->sink->ops->facts(taking->sink, at, batch);
-	if (rc < 0)
-		return rc;
-	at->init.prev_ns = batch->end;
-	at->init.discarded = batch->discarded;
-	if (!batch->known) {
-		at->init.events += batch->count;
-		at->init.bytes += batch->size;
-	}
-	if (taking->sink->id && at->init.events > at->process->init_events)
-		at->process->init_events = at->init.events;
-	*batch = (struct sink_facts){ 0 };
-	set_taken(taking);
-	return 0;
-}
-
-static int declare(struct taking *taking, enum ctf_class class, unsigned id)
-{
-	struct sink *sink = taking->sink;
-
-	return sink->ops->declare ? sink->ops->declare(sink, taking->at, class, id) : 0;
-}
-
-/*
- * From its first declaration on, a process has events of its own, and a sink may keep it in a trace
- * of its own, because its ids mean nothing elsewhere. So the facts collected before are handed over
- * first.
- */
-static int take_declaration(struct taking *taking, const struct log_place *record)
-{
-	uint8_t copy[DECLARATION_MAX];	/* shared memory may change meanwhile */
-	struct drained_process *process = taking->process;
-	uint16_t id;
-	int rc = 0;
-
-	if (record->head.payload_size > sizeof copy)
-		return -EBADMSG;
-	if (!taking->at->own && taking->batch.count)
-		rc = batch_write(taking);
-	if (rc < 0)
-		return rc;
-	memcpy(copy, record->payload, record->head.payload_size);
-	if (!log_holds(&process->region, taking->at_record))
-		return -ESTALE;
-	rc = classes_declare(&process->classes, copy, record->head.payload_size);
-	if (rc < 0)
-		return rc == -EINVAL ? -EBADMSG : rc;
-	taking->at->own = true;
-	memcpy(&id, copy, sizeof id);
-	return declare(taking, CTF_CLASS_RUN, id);
-}
-
-/* An event gets its own time, but none before the sink begins nor before its predecessor. */
-static uint64_t time_in_sink(const struct taking *taking, uint64_t ns)
-{
-	uint64_t floor = taking->batch.count ? taking->batch.end : taking->at->init.prev_ns;
-
-	if (ns > taking->drain->now_ns)
-		ns = taking->drain->now_ns;
-	if (ns < taking->sink->start_ns)
-		ns = taking->sink->start_ns;
-	return ns < floor ? floor : ns;
-}
-
-static bool is_fact(const struct classes *classes, const struct kymo_log_record *head,
-		    const uint8_t *payload)
-{
-	const struct kymo_point *point = classes_get(classes, head->id);
-
-	return point && (point->phase == KYMO_PHASE_INIT || head->id >= KYMO_POINTS_TABLE) &&
-	       walk_payload(classes, head->id, payload, head->payload_size) ==
-		       (long)head->payload_size;
-}
-
-/*
- * The record is copied first, then checked: shared memory may change meanwhile. Facts that the sink
- * had before its last turn go into batches of their own.
- */
-static int take_fact(struct taking *taking, const struct log_place *record)
-{
-	const bool known = record->head.origin < taking->at->init.known;
-	struct drained_process *process = taking->process;
-	struct sink_facts *batch = &taking->batch;
-	struct sink_fact fact = {
-		.id = record->head.id,
-		.ns = time_in_sink(taking, record->head.ns),
-		.init_timestamp = record->head.ns,
-		.vpid = (int32_t)process->region.pid,
-		.vtid = (int32_t)record->head.tid,
-	};
-	uint8_t *to;
-	int rc = batch->count && batch->known != known ? batch_write(taking) : 0;
-
-	if (rc < 0)
-		return rc;
-	to = taking->drain->scratch + batch->size;
-	memcpy(to + sizeof fact, record->payload, record->head.payload_size);
-	if (!log_holds(&process->region, taking->at_record))
-		return -ESTALE;
-	if (!is_fact(&process->classes, &record->head, to + sizeof fact))
-		return -EBADMSG;
-	rc = declare(taking, CTF_CLASS_INIT, record->head.id);
-	if (rc < 0)
-		return rc;
-	if (!taking->where)
-		taking->where = malloc(BATCH_EVENTS * sizeof *taking->where);
-	if (!taking->where)
-		return -ENOMEM;
-	memcpy(fact.procname, record->head.name, KYMO_NAME_MAX);
-	memcpy(to, &fact, sizeof fact);
-	taking->where[batch->count] = (uint32_t)batch->size;
-	batch->size += sizeof fact + record->head.payload_size;
-	batch->known = known;
-	if (!batch->count++)
-		batch->begin = fact.ns;
-	batch->end = fact.ns;
-	return 0;
-}
-
-static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
-
-/* One record. Return: 0, also when it is invalid; -ESTALE: overwritten meanwhile; -errno of the
- * sink. */
-static int take_record(struct taking *taking, const struct log_place *record)
-{
-	int rc = 0;
-
-	if (record->head.id == KYMO_LOG_DECLARE)
-		rc = take_declaration(taking, record);
-	else if (record->head.id != KYMO_LOG_GONE)
-		rc = take_fact(taking, record);
-	if (rc == -EBADMSG)
-		taking->bad++;
-	return rc == -EBADMSG ? 0 : rc;
-}
-
 /* Hands over early: what was handed over is not handed over again when a later step fails. */
-static int write_if_full(struct taking *taking)
+static int write_if_full(struct initlog_taking *taking)
 {
 	const size_t enough = DRAIN_SCRATCH - sizeof(struct sink_fact) - KYMO_LOG_CHUNK;
 
-	return taking->batch.size > enough ? batch_write(taking) : 0;
+	return taking->batch.size > enough ? initlog_taking_write(taking) : 0;
 }
 
 /*
  * In the log of a living process, a hole is a record that is being written. Later records wait for
  * it, to keep the order, but not for ever. Return: whether to skip the hole now.
  */
-static bool skips_hole(struct taking *taking)
+static bool skips_hole(struct initlog_taking *taking)
 {
 	struct sink_process *at = taking->at;
 
@@ -224,7 +51,7 @@ static bool skips_hole(struct taking *taking)
 
 /* Reads on from the position, in the order of the log. Records with another origin are copies of
  * earlier ones. */
-static int read_onward(struct taking *taking)
+static int read_onward(struct initlog_taking *taking)
 {
 	const uint64_t tail = log_bounds(&taking->process->region).tail;
 	struct log_place place;
@@ -235,7 +62,7 @@ static int read_onward(struct taking *taking)
 		switch (log_look(&taking->process->region, taking->position, tail, &place)) {
 		case LOG_RECORD:
 			if (place.head.origin == taking->position)
-				rc = take_record(taking, &place);
+				rc = initlog_taking_record(taking, &place);
 			break;
 		case LOG_HOLE:
 			if (!skips_hole(taking))
@@ -260,7 +87,7 @@ static int read_onward(struct taking *taking)
 }
 
 /* Takes all facts that hold, for a sink that begins, or whose position was cleaned away. */
-static int take_collected(struct taking *taking, uint64_t limit)
+static int take_collected(struct initlog_taking *taking, uint64_t limit)
 {
 	const struct region *region = &taking->process->region;
 	const bool over = taking->drain->final || taking->process->alive == ALIVE_DEAD;
@@ -274,7 +101,7 @@ static int take_collected(struct taking *taking, uint64_t limit)
 		    place.head.origin != facts.fact[i].origin)
 			rc = -ESTALE;
 		else
-			rc = take_record(taking, &place);
+			rc = initlog_taking_record(taking, &place);
 		if (rc == 0) {
 			taking->position = facts.fact[i].origin + place.head.size;
 			rc = write_if_full(taking);
@@ -306,7 +133,7 @@ void initlog_update_counts(struct drained_process *process)
 
 /* Return: 0; -errno of the sink. If the log is cleaned again and again meanwhile: 0, and the next
  * round continues. */
-static int read_log(struct taking *taking)
+static int read_log(struct initlog_taking *taking)
 {
 	struct sink_process *at = taking->at;
 	const uint64_t limit = at->init.limit ? at->init.limit : taking->process->init_limit;
@@ -321,20 +148,20 @@ static int read_log(struct taking *taking)
 		if (rc == 0)
 			rc = read_onward(taking);
 		if (taking->batch.count && (rc == 0 || rc == -ESTALE)) {
-			int written = batch_write(taking);
+			int written = initlog_taking_write(taking);
 
 			rc = written < 0 ? written : rc;
 		}
 	}
 	if (rc == 0)
-		set_taken(taking);
+		initlog_taking_at(taking);
 	return rc == -ESTALE ? 0 : rc;
 }
 
 static int drain_into(struct drained_process *process, struct drain *drain, struct sink *sink,
 		      struct sink_process *at)
 {
-	struct taking taking = {
+	struct initlog_taking taking = {
 		.process = process, .drain = drain, .sink = sink, .at = at,
 		.position = at->init.taken,
 	};

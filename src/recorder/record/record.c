@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <uv.h>
 
-#include "base/json_get.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record_requests.h"
 #include "base/array.h"
@@ -42,6 +41,11 @@ static void on_poll(uv_timer_t *timer)
 	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
 		on_duration(&recorder->deadline);
 	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
+}
+
+void record_poll_soon(struct recorder *recorder)
+{
+	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
 }
 
 static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -126,82 +130,10 @@ static void on_yield_request(void *context, struct control_call *call, struct js
 		on_duration(&recorder->deadline);
 }
 
-/* A client that waits for its snapshot. */
-struct record_client {
-	struct flight_waiter waiter;	/* first */
-	struct recorder *recorder;
-	struct control_call *call;
-};
-
-static void on_snapshot(struct flight_waiter *waiter, const struct flight_report *report)
-{
-	struct record_client *client = (struct record_client *)waiter;
-	struct json_object *reply;
-
-	if (!client->recorder->control) {
-		free(client);		/* we are ending, nobody is connected any more */
-		return;
-	}
-	if (report->failed) {
-		control_refuse(client->call, report->failed);
-	} else {
-		reply = json_object_new_object();
-		json_object_object_add(reply, "trace", json_object_new_string(report->path));
-		json_object_object_add(reply, "number", json_object_new_int64(report->number));
-		json_object_object_add(reply, "events", json_object_new_uint64(report->events));
-		json_object_object_add(reply, "dropped", json_object_new_uint64(report->dropped));
-		json_object_object_add(reply, "bytes", json_object_new_uint64(report->bytes));
-		json_object_object_add(reply, "duration_ns",
-				       json_object_new_uint64(report->end_ns - report->begin_ns));
-		control_reply(client->call, reply);
-	}
-	free(client);
-}
-
-static void ask_flight(struct recorder *recorder, struct control_call *call,
-		       struct json_object *request)
-{
-	const int64_t last_ns = json_object_get_int64(json_get(request, "last_ns"));
-	struct record_client *client = calloc(1, sizeof *client);
-
-	if (!client) {
-		control_refuse(call, &(struct kymo_err){ KYMO_EXIT_FAILED, "out of memory" });
-		return;
-	}
-	client->waiter.done = on_snapshot;
-	client->recorder = recorder;
-	client->call = call;
-	flight_request(recorder->flight, FLIGHT_REQUEST, last_ns > 0 ? (uint64_t)last_ns : 0,
-		       json_get_text(request, "output"), &client->waiter);
-	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
-}
-
-static void on_snapshot_request(void *context, struct control_call *call,
-				struct json_object *request)
-{
-	struct recorder *recorder = context;
-	struct kymo_err err;
-
-	if (recorder->flight && control_is_foreign(call) &&
-	    json_object_object_get_ex(request, "output", NULL)) {
-		(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder belongs to another user, and only that user chooses where "
-			      "it writes; ask without -o");
-		control_refuse(call, &err);
-		return;
-	}
-	if (recorder->flight) {
-		ask_flight(recorder, call, request);
-		return;
-	}
-	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder writes everything into %s; snapshots need a recorder "
-		      "that was started with --flight 30s", session_output(recorder->session));
-	control_refuse(call, &err);
-}
-
 static const struct control_request requests[] = {
 	{ "stop", on_stop_request },         { "yield", on_yield_request },
 	{ "pause", record_pause },           { "resume", record_resume },
-	{ "snapshot", on_snapshot_request }, { "sink_add", record_sink_add },
+	{ "snapshot", record_snapshot }, { "sink_add", record_sink_add },
 	{ "sink_list", record_sink_list },   { "sink_remove", record_sink_remove },
 	{ "filter", record_filter },         { 0 },
 };

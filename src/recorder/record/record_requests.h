@@ -42,6 +42,15 @@ struct recorder {
 /** record_finish() - the loop ends. */
 void record_finish(struct recorder *recorder);
 
+/** record_poll_soon() - poll the session in the next turn of the loop. */
+void record_poll_soon(struct recorder *recorder);
+
+/**
+ * record_snapshot() - {"request":"snapshot", "last_ns":N, "output":"/abs/dir"}: answers when the
+ * snapshot is written (record_snapshot.c).
+ */
+void record_snapshot(void *recorder, struct control_call *call, struct json_object *request);
+
 /*
  * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the
  * processes of some ROS domains only ("ros_domains", see ros_domains.h): an End and a Start of
