@@ -14,7 +14,7 @@
 
 #define GAP 2
 #define NAME_LEAST 22  /* columns that a name keeps */
-#define PROSE_LEAST 24 /* columns of a folded sentence */
+#define PROSE_LEAST 24 /* columns of a sentence; more for a long word, up to half a line */
 #define PROSE_WORDS 6  /* a cell of so many words is a sentence */
 
 size_t table_fit_head(const char *text, size_t columns)
@@ -50,6 +50,19 @@ static bool is_prose(const char *text)
 	return words >= PROSE_WORDS && colons < 2 && !strstr(text, "::");
 }
 
+static size_t longest_word(const char *text)
+{
+	size_t longest = 0;
+
+	for (size_t length; *text; text += length + strspn(text + length, " ")) {
+		const size_t width = table_fit_width(text, length = strcspn(text, " "));
+
+		if (width > longest)
+			longest = width;
+	}
+	return longest;
+}
+
 void table_fit_cell(struct table_shape *shape, const char *text, bool right)
 {
 	const char *blank = right ? strrchr(text, ' ') : NULL;
@@ -57,7 +70,11 @@ void table_fit_cell(struct table_shape *shape, const char *text, bool right)
 
 	shape->says |= *text && strcmp(text, "-") != 0;
 	if (!right) {
-		shape->prose |= is_prose(text);
+		const size_t word = is_prose(text) ? longest_word(text) : 0;
+
+		shape->prose |= word != 0;
+		if (word > shape->word)
+			shape->word = word;
 		return;
 	}
 	if (digits > shape->digits)
@@ -72,6 +89,8 @@ static size_t least_of(const struct table *t, unsigned i)
 	size_t least = shape->prose ? PROSE_LEAST : NAME_LEAST,
 	       title = text_width(t->columns[i].title);
 
+	if (shape->word > least)
+		least = shape->word < t->look.width / 2 ? shape->word : t->look.width / 2;
 	if (shape->right || shape->width < least)
 		return shape->width;
 	return title > least ? title : least;

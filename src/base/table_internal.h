@@ -21,6 +21,7 @@ enum table_side { TABLE_LEFT, TABLE_RIGHT, TABLE_AS_OTHERS };
 struct table_shape {
 	size_t width;
 	size_t digits, unit; /* widest number before a blank, widest unit behind it */
+	size_t word;         /* the longest word of its sentences */
 	unsigned rank; /* 0: the most important column; those of the highest are left out first */
 	bool right;    /* a number was among its cells */
 	bool says;     /* a cell was not empty */

@@ -226,6 +226,8 @@ void report_topics(struct report *report)
 
 	table_section(report->table, "topics", "Topics; latency from publish to the start of the callback",
 		      topic_columns, COUNT_OF(topic_columns));
+	table_rank(report->table, "topic latency_max_ns published latency_p99_ns rate_hz "
+		   "latency_mean_ns untaken taken unpublished latency_min_ns");
 	for (unsigned i = 0; i < model_count(report->model, MODEL_TOPIC); i++) {
 		const struct model_topic *topic = model_topic(report->model, i);
 		const struct stats_topic *s = stats_topic(report->stats, i);

@@ -145,6 +145,9 @@ def leaves_out(place):
     check("more: --wide" not in wide and header.split() == next(line for line in lines_of(wide) if line.startswith("Node ")).split(),
           "--wide leaves out:", wide)
     check("\x1b" not in piped and "…" not in piped, "a pipe gets", piped)
+    topics = lines_of(Terminal(place, (24, 80), "report", TRACE, "--section", "topics").end()[1])
+    header = next(line for line in topics if line.startswith("Topic ")).split()
+    check("max" in header and "p99" in header, "80 columns have no room for the latency of a topic:", header)
 
 
 def colors(place):

@@ -365,6 +365,34 @@ static void for_people(void **state)
 	free(text);
 }
 
+static void path_is_read(struct table *t)
+{
+	static const struct table_column columns[] = {
+		{ "what", "What" }, { "mean_ns", "Mean" }, { "max_ns", "Max" }, { "path", "Path" },
+	};
+
+	look(t, 64);
+	table_section(t, "s", NULL, columns, 4);
+	table_text(t, "a chain of topics");
+	table_ns(t, 27522);
+	table_ns(t, 27522);
+	table_text(t, "/scan -> /perception/obstacle_detector -> /cmd -> /base");
+}
+
+/* A name in a sentence is not broken, as long as it has room without another column. */
+static void whole_words(void **state)
+{
+	char *text = printed(TABLE_TEXT, path_is_read);
+
+	(void)state;
+	assert_string_equal(text, "What                   Max  Path\n"
+				  "a chain of topics  27.5 us  /scan ->\n"
+				  "                            /perception/obstacle_detector ->\n"
+				  "                            /cmd -> /base\n"
+				  "1 column more: --wide\n");
+	free(text);
+}
+
 /* Memory held while rows stream past, in every format. */
 static void many_rows(void **state)
 {
@@ -413,6 +441,7 @@ int main(void)
 		cmocka_unit_test(cut_to_fit),
 		cmocka_unit_test(importance),
 		cmocka_unit_test(for_people),
+		cmocka_unit_test(whole_words),
 		cmocka_unit_test(csv_calculates_nothing),
 		cmocka_unit_test(long_cells),
 		cmocka_unit_test(full_disk),
