@@ -478,7 +478,7 @@ class Scenes:
     def checked(self, line):
         """In a place with a file of budgets that the trace keeps, and with runs."""
         place = tempfile.mkdtemp(dir=self.work)
-        for name in ("TRACE", "runs/1", "runs/2"):
+        for name in ("TRACE", "test", "runs/1", "runs/2"):
             shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
         with open(os.path.join(place, "callback_list.csv"), "w", encoding="utf-8") as file:
             file.write("/base_driver,subscription_callback,/cmd_vel,40\n")
