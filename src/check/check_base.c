@@ -97,7 +97,7 @@ static void judge(struct relative *r, unsigned at, const struct change *change)
 		       100 * expm1(metric.is_less_worse ? -change->estimate : change->estimate));
 	if (of.verdict == VERDICT_UNKNOWN && of.runs)
 		(void)snprintf(row->why + strlen(row->why), sizeof(row->why) - strlen(row->why),
-			       "; about %u runs a side would tell", of.runs);
+			       "; about %u runs a side would show it", of.runs);
 }
 
 static int judge_all(struct relative *r)

@@ -327,7 +327,7 @@ static void verdict_line(const struct text *t)
 		fprintf(t->out, "Worse: %u of %u metrics. ", c->count[VERDICT_WORSE], c->rows);
 	else if (design->bases == 1 && design->news == 1)
 		fprintf(t->out,
-			"One run a side cannot tell what is slower: record 6 of each, in turn.\n%s",
+			"One run a side does not show what is slower: record 6 of each, in turn.\n%s",
 			c->has_blocks ? "Intervals: what each run varies within itself, and nothing "
 					"else.\n"
 				      : "");

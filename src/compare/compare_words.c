@@ -95,13 +95,13 @@ char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 	const unsigned have = design->bases < design->news ? design->bases : design->news;
 
 	if (row->verdict.runs == have + 1)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "about one more %s would tell",
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "about one more %s would show it",
 			       design->paired ? "pair" : "run a side");
 	else if (row->verdict.runs > have)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would tell",
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would show it",
 			       row->verdict.runs - have, what);
 	else
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%u %s would not tell", VERDICT_RUNS_MAX,
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%u %s would not show it", VERDICT_RUNS_MAX,
 			       what);
 	return out;
 }

@@ -27,7 +27,7 @@ char *compare_size(char out[COMPARE_CHANGE_MAX], const struct compare_row *row);
  * @out. */
 char *compare_part(char out[COMPARE_PART_MAX], const struct compare_row *row);
 
-/** compare_more() - "about 9 pairs would tell". Return: @out. */
+/** compare_more() - "about 9 pairs would show it". Return: @out. */
 char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 		   const struct change_design *design);
 

@@ -33,7 +33,7 @@ struct verdict_limit {
 struct verdict_of {
 	enum verdict verdict;
 	bool is_suspect; /* UNKNOWN, and the estimate is beyond the limit */
-	/* UNKNOWN: about so many runs a side would tell if the estimate stays; 0: not within
+	/* UNKNOWN: about so many runs a side would show it if the estimate stays; 0: not within
 	 * VERDICT_RUNS_MAX */
 	unsigned runs;
 };

@@ -73,7 +73,7 @@ static const struct model_listener listener = { .published = on_published, .take
 
 PASS_CREATE(content, model)
 
-void content_destroy(struct content *content)
+static void content_destroy(struct content *content)
 {
 	struct content_topic *topic;
 	struct histogram *age;
@@ -101,11 +101,6 @@ const struct content_topic *content_topic(const struct content *content, unsigne
 const struct histogram *content_ages(const struct content *content, unsigned subscription)
 {
 	return ARRAY_GET(content->ages, struct histogram, subscription);
-}
-
-bool content_failed(const struct content *content)
-{
-	return content->failed;
 }
 
 PASS_LISTENER(content);

@@ -38,14 +38,11 @@ struct content;
  */
 int content_create(struct content **content, struct model *model, int64_t begin_ns, int64_t end_ns,
 		   struct kymo_err *err);
-void content_destroy(struct content *content);
 
 /* By index of the object; zeroed when nothing happened to it. */
 const struct content_topic *content_topic(const struct content *content, unsigned index);
 /* Ages of the messages that a subscription received, in nanoseconds. */
 const struct histogram *content_ages(const struct content *content, unsigned subscription);
-
-bool content_failed(const struct content *content);
 
 /* For pass_add(). */
 extern const struct pass_ops content_pass;

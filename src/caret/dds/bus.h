@@ -22,7 +22,6 @@
 
 #include "base/err.h"
 
-#define BUS_DOMAIN_MAX	232u		/* ROS's limit: larger ones have no valid ports */
 #define BUS_ALL		0		/* a depth: KEEP_ALL */
 
 enum bus_topic {

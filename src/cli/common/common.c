@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/common/screen.h"
 
+#define ROS_DOMAIN_LARGEST 232u	/* the ports of a larger one are no ports */
 #define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
 /* As one write where no terminal is: other programs write there, too. */
@@ -244,6 +245,18 @@ static int make_directories(const char *path, struct kymo_err *err)
 	return err_set(err, KYMO_EXIT_FAILED,
 		       "cannot create the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or choose one with -o",
 		       path, strerror(errno));
+}
+
+int cli_ros_domain(const char *text, const char *from, uint32_t *domain, struct kymo_err *err)
+{
+	uint64_t number;
+
+	if (!text_read_u64(text, &number) || number > ROS_DOMAIN_LARGEST)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "%s: invalid ROS domain '%s'; it is a number up to %u", from, text,
+			       ROS_DOMAIN_LARGEST);
+	*domain = (uint32_t)number;
+	return 0;
 }
 
 int cli_exists(const char *path, struct kymo_err *err)

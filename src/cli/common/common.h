@@ -196,6 +196,10 @@ bool cli_means_path(const char *operand);
  */
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err);
 
+/** cli_ros_domain() - the number of a ROS domain in @text, which is @from. Return: 0, or -1 with
+ * @err. */
+int cli_ros_domain(const char *text, const char *from, uint32_t *domain, struct kymo_err *err);
+
 /** cli_exists() - the error for a file @path that --force is needed for. Return: -1. */
 int cli_exists(const char *path, struct kymo_err *err);
 

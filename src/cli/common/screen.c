@@ -79,9 +79,9 @@ static bool has_color(bool terminal)
 	return terminal && !is_dumb() && (!no_color || !*no_color);
 }
 
-const char *screen_paint(FILE *out, const char *escape)
+bool screen_has_color(void)
 {
-	return has_color(out == stdout ? screen_is_terminal() : isatty(fileno(out))) ? escape : "";
+	return has_color(screen_is_terminal());
 }
 
 /* As the locale says it, which programs that never call setlocale() do not know. */

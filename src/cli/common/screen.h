@@ -27,14 +27,8 @@ unsigned screen_width(void);
  */
 void screen_say(FILE *out, unsigned at, unsigned indent, const char *text);
 
-/** screen_paint() - @escape if colours are wanted on @out, else "". */
-const char *screen_paint(FILE *out, const char *escape);
-
-#define SCREEN_BAD "\033[31m"
-#define SCREEN_DOUBT "\033[33m"
-#define SCREEN_FIRST "\033[1m"
-#define SCREEN_USUAL "\033[2m"
-#define SCREEN_NORMAL "\033[0m"
+/** screen_has_color() - whether standard output gets colours. */
+bool screen_has_color(void);
 
 /** screen_dress() - print @table, which goes to standard output, for this terminal. */
 void screen_dress(struct table *table);

@@ -113,7 +113,7 @@ static bool question_of(char *question, size_t size, const char *command)
 
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
 	(void)snprintf(question, size, "answer %d %u %u %d %s", isatty(STDOUT_FILENO),
-		       screen_width(), window.ws_row, *screen_paint(stdout, "c") != '\0', command);
+		       screen_width(), window.ws_row, screen_has_color(), command);
 	for (unsigned i = 0; i < COUNT_OF(variables); i++) {
 		const char *value = getenv(variables[i]);
 

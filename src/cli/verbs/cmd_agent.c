@@ -10,7 +10,6 @@
 #include "caret/agent/agent.h"
 #include "caret/agent/sim_clock.h"
 
-#define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */
 
 struct options {
 	struct opt_list domains;
@@ -60,16 +59,16 @@ static void print_line(void *context, const char *text)
 static int add_domain(struct agent_options *agent, const char *text, const char *from,
 		      struct kymo_err *err)
 {
-	uint64_t number;
+	uint32_t number;
 
-	if (!text_read_u64(text, &number) || number > DOMAIN_LARGEST)
-		return err_set(err, KYMO_EXIT_USAGE, "%s: invalid ROS domain '%s'; it is a number up to %u", from, text, DOMAIN_LARGEST);
+	if (cli_ros_domain(text, from, &number, err))
+		return -1;
 	for (unsigned i = 0; i < agent->domain_count; i++)
 		if (agent->domain[i] == number)
 			return 0;
 	if (agent->domain_count == AGENT_DOMAINS_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "too many domains: an agent serves at most %u", AGENT_DOMAINS_MAX);
-	agent->domain[agent->domain_count++] = (uint32_t)number;
+	agent->domain[agent->domain_count++] = number;
 	return 0;
 }
 

@@ -134,8 +134,8 @@ const struct verb verb_diff = {
 	.description =
 		"Compares the runs of a base side with those of a new side. Each operand is a "
 		"trace, a summary (kymo report --format summary), or a directory of summaries, or "
-		"of recordings, which are taken oldest first. The run is the unit: one run says "
-		"what happened; what became slower only several runs of each side can tell. Record "
+		"of recordings, which are taken oldest first. The run is the unit: one run shows "
+		"what happened; only several runs of each side show what became slower. Record "
 		"6 of each, in turn (base, new, base, new, ...), and add --paired.\n\n"
 		"Callbacks, topics, chains, timers, services, loops and spans are matched by name. "
 		"Each of their metrics (p2, p50, p90 and p99 of times, rates, shares that were "

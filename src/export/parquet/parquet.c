@@ -155,11 +155,6 @@ int parquet_row(struct parquet *file, struct kymo_err *err)
 	return 0;
 }
 
-uint64_t parquet_rows(const struct parquet *file)
-{
-	return file->rows;
-}
-
 /* ---- the description ---- */
 
 static void put_logical(struct thrift *thrift, int which)

@@ -77,9 +77,6 @@ void parquet_list(struct parquet *file, unsigned column, const uint64_t *value, 
 /** parquet_row() - the row is complete. Return: 0, or -1 with @err. */
 int parquet_row(struct parquet *file, struct kymo_err *err);
 
-/** parquet_rows() - rows so far. */
-uint64_t parquet_rows(const struct parquet *file);
-
 /**
  * parquet_close() - write the rest and the description, and free @file
  * @file: may be NULL

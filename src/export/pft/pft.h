@@ -45,7 +45,6 @@ struct pft_track;
 
 #define PFT_LEVEL_NONE 0
 #define PFT_LEVEL_DEFAULT 6
-#define PFT_LEVEL_MAX 9
 
 /**
  * pft_open() - begin a trace on @fd

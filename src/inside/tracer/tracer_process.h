@@ -38,8 +38,6 @@
 #define KYMO_LOG_SIZE_MIN	(256u << 10)	/* smallest $KYMO_LOG_SIZE */
 /* the largest, and the default */
 #define KYMO_LOG_SIZE		((KYMO_LOG_CHUNKS_MAX - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK)
-/* bytes of a string in an init event; longer strings are cut */
-#define KYMO_LOG_STRING_MAX	8192u
 
 enum kymo_registration {
 	KYMO_UNREGISTERED,

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "caret/agent/remote.h"
 
-#define DOMAIN_MAX	232		/* ports of a larger one are no ports */
 #define FREQUENCY	100		/* CARET's */
 
 struct show {
@@ -164,16 +163,14 @@ static int options_of(const struct hosts_wishes *wishes, struct remote_options *
 {
 	const char *variable = getenv("ROS_DOMAIN_ID"), *distribution = getenv("ROS_DISTRO");
 	const char *text = wishes->domain ? wishes->domain : variable && *variable ? variable : "0";
-	uint64_t domain;
 
-	if (!text_read_u64(text, &domain) || domain > DOMAIN_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "%s: invalid ROS domain '%s'; it is a number from 0 to %d",
-			       wishes->domain ? "--domain" : "ROS_DOMAIN_ID", text, DOMAIN_MAX);
+	if (cli_ros_domain(text, wishes->domain ? "--domain" : "ROS_DOMAIN_ID", &options->domain,
+			   err))
+		return -1;
 	if (wishes->expect > HOSTS_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "--expect must be at most %d hosts", HOSTS_MAX);
 	if (wishes->frequency > UINT32_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "--recording-frequency must be at most %u", UINT32_MAX);
-	options->domain = (uint32_t)domain;
 	options->expect = (unsigned)wishes->expect;
 	options->frequency = wishes->frequency ? (uint32_t)wishes->frequency : FREQUENCY;
 	options->humble = distribution && *distribution && strcmp(distribution, "humble") <= 0;
