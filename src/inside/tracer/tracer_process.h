@@ -157,15 +157,20 @@ struct kymo_settings {
 };
 extern struct kymo_settings kymo_settings;
 
-/* tracer_process.c */
+/* tracer_settings.c */
 
 #define KYMO_GIVEN_MAX 1024	/* bytes */
+
+/** kymo_settings_read() - set kymo_settings; @settings: lines "NAME=value" before the environment */
+void kymo_settings_read(const char *settings);
 
 /**
  * kymo_setting() - the setting @name, as `kymo attach` gave it, else from the environment; NULL:
  * not set.
  */
 const char *kymo_setting(const char *name);
+
+/* tracer_process.c */
 
 /**
  * kymo_thread_slot() - the calling thread's private slot; registers the process and the thread if
