@@ -113,4 +113,24 @@ int caret_path_build(struct caret *caret, struct caret_path *path);
 /* caret_response.c. Return: 0 or -ENOMEM. */
 int caret_response_build(struct caret_path *path);
 
+/* ---- caret_path_nodes.c ---- */
+
+/* The rule by which a node's publications follow from its arrivals. */
+struct context_rule {
+	const struct arch_node *node;
+	const struct arch_context *chain;	/* NULL: not a callback_chain */
+	bool by_stamp;                          /* inherit_unique_stamp */
+	bool by_tilde; /* tilde; if nothing of all this, the latest message counts */
+};
+
+/** caret_node_rows() - [arrival, ..., publish] of a node inside a path. Return: 0 or -ENOMEM. */
+int caret_node_rows(const struct caret *caret, const struct arch_hop *hop,
+		    const struct context_rule *rule, struct records *out);
+
+/**
+ * caret_first_rows() - [callback start, publish] of the first node: the callback on the publishing
+ * thread. Callbacks that published nothing have no row. Return: 0 or -ENOMEM.
+ */
+int caret_first_rows(const struct caret *caret, const struct arch_hop *hop, struct records *out);
+
 #endif

@@ -220,6 +220,17 @@ int records_follow(const struct records *left, unsigned left_stamp, int left_key
 	return rc;
 }
 
+int records_follow_in(struct records *left, unsigned left_stamp, const struct records *right,
+		      bool every)
+{
+	struct records out;
+	int rc = records_follow(left, left_stamp, -1, right, 0, -1, every, &out);
+
+	records_free(left);
+	*left = out;
+	return rc;
+}
+
 void records_drop(struct records *records, unsigned column)
 {
 	int64_t *to = records->value;

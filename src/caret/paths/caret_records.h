@@ -57,6 +57,11 @@ int records_follow(const struct records *left, unsigned left_stamp, int left_key
 		   const struct records *right, unsigned right_stamp, int right_key, bool every,
 		   struct records *out);
 
+/** records_follow_in() - records_follow() by time alone, from column 0 of @right; @left becomes the
+ * result. */
+int records_follow_in(struct records *left, unsigned left_stamp, const struct records *right,
+		      bool every);
+
 /**
  * records_first() - a binary search in a sorted array
  * @size: of an item, in bytes; each begins with an int64_t
