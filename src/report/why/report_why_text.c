@@ -218,8 +218,8 @@ static void blocked_text(const struct why_cause *cause, const char *who, const c
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause,
 		       char *buffer, size_t size)
 {
-	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
-	char major[64], usually[TEXT_QUANTITY_MAX + 16] = "";
+	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1];
+	char major[64], usually[TEXT_QUANTITY_MAX + 16] = "", error[TEXT_QUANTITY_MAX + 40] = "";
 	int used;
 
 	text_ns(time, cause->ns);
@@ -227,7 +227,8 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		snprintf(usually, sizeof(usually), ", usually %s",
 			 within(usual, cause->usual_ns, cause->error_ns));
 	if (cause->error_ns)
-		text_ns(error, cause->error_ns);
+		snprintf(error, sizeof(error), " (the hosts' clocks compare to %s)",
+			 text_ns(usual, cause->error_ns));
 	why_who(instance, cause->part, who, sizeof(who));
 	switch (cause->part->kind) {
 	case WHY_QUEUED:
@@ -247,15 +248,13 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		snprintf(buffer, size, "the publish call on %s took %s%s", who, time, usually);
 		return;
 	case WHY_TRANSPORT:
-		snprintf(buffer, size, "%s was %s on its way%s%s%s%s", who, time,
-			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usually);
+		snprintf(buffer, size, "%s was %s on its way%s%s", who, time, error, usually);
 		return;
 	case WHY_DDS:
 		snprintf(buffer, size, "the middleware worked %s on %s%s", time, who, usually);
 		return;
 	case WHY_NETWORK:
-		snprintf(buffer, size, "%s was %s in the network%s%s%s%s", who, time,
-			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usually);
+		snprintf(buffer, size, "%s was %s in the network%s%s", who, time, error, usually);
 		return;
 	case WHY_CACHE:
 		snprintf(buffer, size, "%s was %s in the reader's cache until it was taken%s", who, time, usually);
