@@ -222,7 +222,7 @@ constexpr joined<sizeof...(I) + sizeof...(J)> join(
 	return { { a[I]..., b[J]..., 0 } };
 }
 
-/* Here, and not in a function: an inline function of a library would keep it from being unloaded. */
+/* Not in a function: an inline function of a library would keep the library from being unloaded. */
 template <class Made> struct kept {
 	static constexpr auto made = Made::make();
 };

@@ -2,8 +2,8 @@
 /*
  * Completion scripts for bash, zsh and fish. Each shell gets the same facts: the verbs, the options
  * of each verb, and the words that an option with choices accepts. Names of nodes, topics,
- * processes, callbacks, actions and recordings come from `kymo --complete`. Words after -- are completed as
- * a command of their own; everything else as file names.
+ * processes, callbacks, actions and recordings come from `kymo --complete`. Words after -- are
+ * completed as a command of their own; everything else as file names.
  */
 #include "cli/verb_table.h"
 #include "base/array.h"

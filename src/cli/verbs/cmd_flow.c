@@ -173,9 +173,10 @@ static int try_spans(struct answer *answer, const struct options *o,
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--worst must be at most %u for an action, loop or span",
 			       WHY_WORST_MAX);
-	status =
-		span ? why_flow_goals(answer->reader, answer->traces.name, &why, answer->table, err)
-		     : 0;
+	status = 0;
+	if (span)
+		status = why_flow_goals(answer->reader, answer->traces.name, &why, answer->table,
+					err);
 	if (!status)
 		status = why_flow_spans(answer->reader, answer->traces.name, &why, answer->table,
 					err);

@@ -84,7 +84,9 @@ static void late(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(late, setup, teardown) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(late, setup, teardown),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
