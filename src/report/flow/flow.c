@@ -217,6 +217,7 @@ static void print_chains(struct flow *flow)
 
 	table_section(flow->table, "chains", "Chains, longest first; end-to-end latency",
 		      chain_columns, COUNT_OF(chain_columns));
+	table_rank(flow->table, "chain path max_ns p99_ns p50_ns arrived begun mean_ns p90_ns");
 	for (i = 0; i < flow->chains_shown; i++)
 		if (!options->chain || options->chain == i + 1)
 			chain_row(flow, i + 1, flow->chain[i]);
