@@ -41,6 +41,6 @@ draw page.png robot.html 1560
 draw page-diff.png bench/diff.html 1040
 draw page-topic.png "robot.html#/topic/%2Fscan" 900 --blink-settings=preferredColorScheme=0
 draw page-executors.png "robot.html#/executors" 1120
-draw page-services.png "robot.html#/service/%2Fset_mode" 1180
+draw page-services.png "robot.html#/service/%2Fset_mode" 1260
 draw page-flame.png cyclic.html 760
 [ ! -e kernel.html ] || draw page-cpus.png "kernel.html#/cpus" 760
