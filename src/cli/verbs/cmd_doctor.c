@@ -81,12 +81,12 @@ static bool is_in_order(const struct finding *finding)
 
 static void print_what(const struct finding *finding)
 {
-	static const char *const paint[] = { "", SCREEN_DOUBT, SCREEN_BAD };
-	const char *begin = screen_paint(stdout, paint[finding->result]);
+	static const char *const paint[] = { "", "\033[33m", "\033[31m" };
+	const char *begin = screen_has_color() ? paint[finding->result] : "";
 	char text[2048], clean[4 * sizeof(text)];
 
 	printf("%s%-*s%s", begin, RESULT_WIDTH, results[finding->result],
-	       *begin ? SCREEN_NORMAL : "");
+	       *begin ? "\033[0m" : "");
 	(void)snprintf(text, sizeof(text), "%s: %s", finding->check, finding->text);
 	(void)text_clean(clean, sizeof(clean), text);
 	screen_say(stdout, RESULT_WIDTH, RESULT_WIDTH, clean);
