@@ -48,7 +48,8 @@ static int show(const struct options *o, const struct enable_place *place)
 static void found(void *context, const struct doctor_found *found)
 {
 	if (found->result == DOCTOR_PROBLEM)
-		(void)err_set(context, KYMO_EXIT_FAILED, "%s: %s", found->text, found->remedy ? found->remedy : "ask kymo doctor");
+		(void)err_set(context, KYMO_EXIT_FAILED, "%s; %s", found->text,
+			      found->remedy ? found->remedy : "ask kymo doctor");
 }
 
 static int write_switch(const struct options *o, const struct enable_place *place,

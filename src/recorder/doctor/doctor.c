@@ -132,16 +132,19 @@ static void libkymo(struct doctor *doctor, const char *library, char *said)
 
 void doctor_preload(struct doctor *doctor)
 {
-	char path[4096], said[4096];
+	char path[4096], said[4096], *remedy;
 	struct kymo_err err;
 
-	if (preload_find(path, sizeof path, doctor->libdir, &err))
+	if (preload_find(path, sizeof path, doctor->libdir, &err)) {
+		remedy = strstr(err.text, "; install kymo"); /* the finding has one, too */
+		if (remedy)
+			*remedy = 0;
 		doctor_say(doctor, LIBRARY_NOT_FOUND, err.text);
-	else if (strpbrk(path, ": \t\n"))
+	} else if (strpbrk(path, ": \t\n")) {
 		doctor_say(doctor, LIBRARY_UNNAMEABLE, path);
-	else if (!loader_takes(path, "", said, sizeof said))
+	} else if (!loader_takes(path, "", said, sizeof said)) {
 		doctor_say(doctor, LIBRARY_REJECTED, path, (int)strcspn(said, "\n"), said);
-	else {
+	} else {
 		doctor_say(doctor, LIBRARY_FOUND, path);
 		libkymo(doctor, path, said);
 	}
