@@ -14,6 +14,8 @@
 
 #include "base/array.h"
 
+#define RUNS_FIRST 8u
+
 struct waits_run {
 	uint64_t id;
 	const struct model_callback *callback;
@@ -25,7 +27,8 @@ struct waits_run {
 struct waits_history {
 	const struct model_thread *thread;
 	struct waits_history *next;		/* next thread of the same process */
-	struct waits_run run[WAITS_RUNS];	/* the newest is run[(count - 1) % WAITS_RUNS] */
+	struct waits_run *run; /* the newest is run[(count - 1) % size] */
+	unsigned size;         /* a power of two, up to WAITS_RUNS */
 	uint64_t count;
 };
 
@@ -136,10 +139,10 @@ static int by_start(const void *a, const void *b)
 /* The number of @history's first run that ends after @from_ns. */
 static uint64_t first_run(const struct waits_history *history, int64_t from_ns)
 {
-	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0,
+	uint64_t stop = history->count > history->size ? history->count - history->size : 0,
 		 at = history->count;
 
-	while (at > stop && history->run[(at - 1) % WAITS_RUNS].end_ns > from_ns)
+	while (at > stop && history->run[(at - 1) % history->size].end_ns > from_ns)
 		at--;
 	return at;
 }
@@ -165,7 +168,7 @@ static void find_others(struct waits *waits, struct waits_wait *wait)
 		if (history->thread == thread)
 			continue;
 		for (uint64_t at = first_run(history, wait->from_ns); at < history->count; at++) {
-			const struct waits_run *run = &history->run[at % WAITS_RUNS];
+			const struct waits_run *run = &history->run[at % history->size];
 			bool assumed;
 
 			if (run->start_ns >= wait->to_ns)
@@ -193,7 +196,7 @@ static void tell(struct waits *waits, const struct waits_history *history, struc
 	find_others(waits, &wait);
 	for (uint64_t at = first_run(history, from_ns); at < history->count && from_ns < wait.to_ns;
 	     at++) {
-		const struct waits_run *run = &history->run[at % WAITS_RUNS];
+		const struct waits_run *run = &history->run[at % history->size];
 		int64_t begin_ns = latest(run->start_ns, from_ns),
 			end_ns = earliest(run->end_ns, wait.to_ns);
 
@@ -215,13 +218,31 @@ static void tell(struct waits *waits, const struct waits_history *history, struc
 
 /* ---- runs ---- */
 
+/* Most threads have few runs. Until the ring has its largest size, no run is at another's place. */
+static bool has_room(struct waits *waits, struct waits_history *history)
+{
+	const unsigned size = history->size ? 2 * history->size : RUNS_FIRST;
+	struct waits_run *run;
+
+	if (history->count < history->size || history->size == WAITS_RUNS)
+		return true;
+	run = reallocarray(history->run, size, sizeof(*run));
+	if (!run) {
+		waits->failed = true;
+		return false;
+	}
+	history->run = run;
+	history->size = size;
+	return true;
+}
+
 static void on_started(void *context, const struct model_instance *instance)
 {
 	struct waits_history *history =
 		instance->depth ? NULL : history_of(context, instance->thread);
 
-	if (history)
-		history->run[history->count++ % WAITS_RUNS] =
+	if (history && has_room(context, history))
+		history->run[history->count++ % history->size] =
 			(struct waits_run){ instance->id, instance->callback, instance->thread,
 				      instance->start_ns, INT64_MAX };
 }
@@ -247,10 +268,12 @@ static bool is_wait(const struct model_instance *instance, struct waits_wait *wa
 static struct waits_run *newest(struct waits_history *history,
 				const struct model_instance *instance)
 {
-	struct waits_run *run =
-		history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
+	struct waits_run *run;
 
-	return run && run->id == instance->id ? run : NULL;
+	if (!history || !history->count)
+		return NULL;
+	run = &history->run[(history->count - 1) % history->size];
+	return run->id == instance->id ? run : NULL;
 }
 
 static void on_instance(void *context, const struct model_instance *instance)
@@ -304,8 +327,11 @@ void waits_destroy(struct waits *waits)
 {
 	if (!waits)
 		return;
-	for (unsigned i = 0; i < waits->threads; i++)
+	for (unsigned i = 0; i < waits->threads; i++) {
+		if (waits->by_thread[i])
+			free(waits->by_thread[i]->run);
 		free(waits->by_thread[i]);
+	}
 	free(waits->by_thread);
 	free(waits->by_process);
 	free(waits->piece);

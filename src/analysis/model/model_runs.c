@@ -54,6 +54,22 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 		(thread->frame_count - at) * sizeof(*thread->frame));
 }
 
+/* Few threads have callbacks inside others, so the first allocation is for one. */
+static bool frame_room(struct thread *thread)
+{
+	const unsigned size = thread->frame_size ? 2 * thread->frame_size : 1;
+	struct frame *frame;
+
+	if (thread->frame_count < thread->frame_size)
+		return true;
+	frame = reallocarray(thread->frame, size, sizeof(*frame));
+	if (!frame)
+		return false;
+	thread->frame = frame;
+	thread->frame_size = size;
+	return true;
+}
+
 /*
  * A callback may begin inside another one, because user code may spin an executor. So a start does
  * not end open callbacks, with one exception: the same callback begins again on the same thread. An
@@ -70,7 +86,7 @@ static struct frame *frame_push(struct model *model, struct thread *thread,
 			model_frame_abandon(model, thread, i--);
 	if (thread->frame_count == FRAMES_MAX)
 		model_frame_abandon(model, thread, 0);
-	if (!ARRAY_ROOM(thread->frame, thread->frame_count, thread->frame_size)) {
+	if (!frame_room(thread)) {
 		model->out_of_memory = true;
 		return NULL;
 	}
