@@ -21,6 +21,7 @@
 #define ELF_STRINGS_MAX (64u << 20)	/* bytes of names; C++ libraries have some MiB */
 #define ELF_SYMBOLS_MAX (4u << 20)
 #define ELF_DYNAMIC_MAX 4096u
+#define ELF_SECTION_MAX (256u << 20)	/* bytes of a section that is read whole */
 #define ELF_BUILD_ID_MAX 64u
 
 struct elf {
@@ -135,6 +136,14 @@ bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
 /** elf_has_section() - has the file a section of this name? A file without section headers has none.
  * Context: allocates, blocks. */
 bool elf_has_section(const struct elf *elf, const char *name);
+
+/**
+ * elf_section_named() - the bytes of the section @wanted, such as ".debug_line", with a zero behind
+ *
+ * Context: allocates, blocks. Return: to be freed; NULL, with @size 0: the file has none, or it is
+ * compressed.
+ */
+void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *size);
 
 /** elf_machine_name() - "x86-64", "aarch64", ... or "machine 123". */
 const char *elf_machine_name(unsigned machine, char out[32]);

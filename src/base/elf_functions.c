@@ -200,6 +200,36 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 	return !found->size || address - found->address < found->size ? found : NULL;
 }
 
+void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *size)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr names, section;
+	char name[32];
+	void *bytes;
+
+	*size = 0;
+	if (!elf->readable || !elf_read_at(elf, 0, &head, sizeof(head)) ||
+	    head.e_shentsize != sizeof(section) || head.e_shstrndx >= head.e_shnum ||
+	    !elf_read_at(elf, head.e_shoff + head.e_shstrndx * sizeof(names), &names,
+			 sizeof(names)))
+		return NULL;
+	for (unsigned i = 0; i < head.e_shnum; i++) {
+		if (!elf_read_at(elf, head.e_shoff + i * sizeof(section), &section,
+				 sizeof(section)))
+			return NULL;
+		if (section.sh_type != SHT_PROGBITS || section.sh_flags & SHF_COMPRESSED ||
+		    section.sh_size > ELF_SECTION_MAX ||
+		    !elf_read_at(elf, names.sh_offset + section.sh_name, name,
+				 strlen(wanted) + 1) ||
+		    memcmp(name, wanted, strlen(wanted) + 1) != 0)
+			continue;
+		bytes = elf_read_array(elf, section.sh_offset, section.sh_size, 1);
+		*size = bytes ? section.sh_size : 0;
+		return bytes;
+	}
+	return NULL;
+}
+
 /* ---- the vDSO ---- */
 
 /* The kernel maps the whole file, which ends with the table of sections or the last segment. */

@@ -29,7 +29,7 @@ static demangle_function demangler(void)
 	return function;
 }
 
-static char *demangled(const char *text)
+char *symbol_demangled(const char *text)
 {
 	demangle_function demangle;
 	int status = -1;
@@ -121,7 +121,7 @@ char *symbol_pretty(const char *raw, size_t length)
 		return NULL;
 	if (is_unknown(text))
 		*text = '\0';
-	readable = demangled(text);
+	readable = symbol_demangled(text);
 	if (readable) {
 		free(text);
 		text = readable;

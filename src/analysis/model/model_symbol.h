@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readable C++ symbols of callbacks. */
+/*
+ * Readable C++ symbols of callbacks, and from an address in an executable or shared library to file
+ * and line of its source, by the line tables of DWARF 2 to 5 (the section .debug_line, which gcc and
+ * clang write with -g). Every number in the file is input, and checked.
+ */
 #ifndef KYMO_ANALYSIS_SYMBOL_H
 #define KYMO_ANALYSIS_SYMBOL_H
 
 #include <stddef.h>
+
+#include "base/elf.h"
 
 /**
  * symbol_pretty() - demangle and simplify one symbol
@@ -20,9 +26,33 @@
 char *symbol_pretty(const char *raw, size_t length);
 
 /**
+ * symbol_demangled() - a mangled name ("_Z...") in C++
+ * Return: the text, to be freed; NULL: it is not mangled, or this machine has no libstdc++.
+ * Context: allocates; the first one loads libstdc++.
+ */
+char *symbol_demangled(const char *text);
+
+/**
  * symbol_short() - the same for a narrow column: argument lists shrink to "(...)"
  * Return: @buffer, always terminated; a cut text ends with "...".
  */
 char *symbol_short(const char *pretty, char *buffer, size_t size);
+
+struct code_line {
+	char file[1024]; /* with its directory, if the table has it */
+	unsigned line;
+};
+
+/**
+ * code_line() - the source of the first code in [@address, @end)
+ * @end: 0: only of the code at @address
+ *
+ * With @end, code of the headers of the system, of C++ and of rclcpp is passed over: it was
+ * inlined.
+ *
+ * Return: true; false: the file has no line for it, or its tables are compressed or damaged.
+ * Context: allocates, blocks.
+ */
+bool code_line(const struct elf *elf, uint64_t address, uint64_t end, struct code_line *found);
 
 #endif
