@@ -191,6 +191,7 @@ void model_destroy(struct model *model)
 	free(model->stream);
 	free(model->bind);
 	free(model->bound);
+	model_code_free(model);
 	pool_free(&model->pool);
 	free(model);
 }

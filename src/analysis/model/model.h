@@ -233,6 +233,15 @@ const char *model_callback_source(const struct model_callback *callback, char *b
  */
 char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size);
 
+/**
+ * model_callback_location() - file and line of its source, such as "src/talker.cpp:42"
+ *
+ * The program's file must be on this machine, as it was when it was recorded, with debug
+ * information. Context: the first call for a symbol reads that file.
+ * Return: valid as long as the model; "": not known.
+ */
+const char *model_callback_location(const struct model_callback *callback);
+
 /* Counts of events that could not be used; they explain empty results. */
 struct model_facts {
 	uint64_t events;		/* passed to model_event(), without losses */

@@ -240,6 +240,8 @@ struct model {
 	/* The attached reader; NULL: the events have another source. */
 	const struct kymo_ctf_reader *reader;
 	struct pool pool;
+	struct code *codes;		/* model_code.c */
+	struct code_file *code_file;	/* NULL: none was looked into */
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
 	struct map processes;		/* (pid, host) */
@@ -319,10 +321,10 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content, model_path, model_lost, model_actions;
+	model_services, model_caret, model_content, model_path, model_lost, model_actions, model_code;
 
 /* model_bind.c */
-#define MODEL_PARTS 16
+#define MODEL_PARTS 17
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */
@@ -445,6 +447,11 @@ void model_copy_published(struct model *model, const struct process *process,
 
 /* model_content.c */
 /* The type of the messages of a middleware's object, for a new publisher or subscription. */
+/* model_code.c: the code of callbacks with this symbol, or NULL. */
+struct code *model_code_of(const struct model *model, const struct process *process,
+			   const char *symbol);
+void model_code_free(struct model *model);
+
 void model_content_type(struct model *model, const struct process *process, uint64_t rmw_handle,
 			struct topic *topic, const char **name, uint64_t *size);
 /* @sent is @message, which @thread writes: what it contains. */

@@ -21,7 +21,7 @@
 
 #include "inside/tracer/tracer_calm.h"
 
-#define BUILD_ID_MAX 64u
+#define BUILD_ID_MAX KYMO_BUILD_ID_MAX
 #define SYMBOLS_MAX (1u << 20)
 #define AT_ONCE 32u
 
@@ -208,4 +208,27 @@ bool kymo_static_name(const void *function, char *name, size_t size)
 		 name_in_path(debug, true, &file, name, size));
 	kymo_calm_end(&calm);
 	return found;
+}
+
+bool kymo_code_of(const void *code, struct kymo_code *found)
+{
+	struct file file = { .function = (uintptr_t)code };
+	struct kymo_calm calm;
+	ssize_t length;
+
+	if (!dl_iterate_phdr(find_file, &file))
+		return false;
+	kymo_calm_begin(&calm);
+	length = *file.path == '/' && strcmp(file.path, "/proc/self/exe") != 0
+			 ? snprintf(found->file, sizeof(found->file), "%s", file.path)
+			 : readlink("/proc/self/exe", found->file, sizeof(found->file));
+	kymo_calm_end(&calm);
+	if (*file.path != '/' || length <= 0 || (size_t)length >= sizeof(found->file))
+		return false;
+	found->file[length] = '\0';
+	found->address = file.address;
+	*found->build_id = '\0';
+	for (unsigned i = 0; i < file.build_id_size; i++)
+		(void)snprintf(found->build_id + 2 * (size_t)i, 3, "%02x", file.build_id[i]);
+	return true;
 }

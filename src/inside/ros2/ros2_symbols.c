@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "abi/points.h"
+#include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_static.h"
 #include "inside/ros2/ros2_tracetools.h"
 #include "inside/tracer/tracer_ring.h"
@@ -53,7 +54,28 @@ static char *demangle(const char *mangled)
 	return strdup(mangled);
 }
 
-KYMO_EXPORT char *DEMANGLE(const char *mangled)
+/*
+ * Record where the code of @symbol is: from its file a reader finds file and line of the source.
+ * The address of a lambda is not known here. Its caller, a template of rclcpp or tracetools, is in
+ * the same file.
+ */
+static char *with_code(char *symbol, const void *code, bool is_function)
+{
+	struct kymo_code found;
+
+	if (symbol && kymo_code_of(code, &found))
+		kymo_emit_callback_code(symbol, found.file, is_function ? found.address : 0,
+					found.build_id);
+	return symbol;
+}
+
+/* A lambda has no name: "Ul", its parameters, "E", a number and "_". */
+static bool is_lambda(const char *mangled)
+{
+	return mangled && strstr(mangled, "Ul") && strstr(mangled, "E");
+}
+
+static char *type_name(const char *mangled)
 {
 	char *(*real)(const char *) =
 		(char *(*)(const char *))original("_ZN10tracetools6detail15demangle_symbolEPKc");
@@ -63,6 +85,13 @@ KYMO_EXPORT char *DEMANGLE(const char *mangled)
 	if (mangled)
 		return demangle(mangled);
 	return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN_demangling_failed") : NULL;
+}
+
+KYMO_EXPORT char *DEMANGLE(const char *mangled)
+{
+	char *name = type_name(mangled);
+
+	return is_lambda(mangled) ? with_code(name, __builtin_return_address(0), false) : name;
 }
 
 /* Names of templates are long; a longer one is cut. */
@@ -116,7 +145,8 @@ KYMO_EXPORT char *FUNCTION_NAME(const void *function)
 
 	if (!dladdr(function, &info))
 		return real ? real(function) : unknown_function();
-	return real && info.dli_sname ? real(function) : function_name(function, &info);
+	return with_code(real && info.dli_sname ? real(function) : function_name(function, &info),
+			 function, true);
 }
 
 KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function)
@@ -127,5 +157,6 @@ KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function)
 
 	if (!dladdr(function, &info))
 		return real ? real(function) : unknown_function();
-	return real && info.dli_sname ? real(function) : function_name(function, &info);
+	return with_code(real && info.dli_sname ? real(function) : function_name(function, &info),
+			 function, true);
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
@@ -53,6 +54,19 @@ static void cell_symbol(struct report *report, const struct model_callback *call
 		table_text(report->table, callback->symbol);
 }
 
+/* As text without the directory. */
+static void cell_location(struct report *report, const struct model_callback *callback)
+{
+	const char *location = model_callback_location(callback);
+	const char *file = strrchr(location, '/');
+
+	if (!*location)
+		table_none(report->table);
+	else
+		table_text(report->table, file && report->options->format == TABLE_TEXT ? file + 1 :
+											  location);
+}
+
 /* ---- callbacks ---- */
 
 static const struct table_column callback_columns[] = {
@@ -73,6 +87,7 @@ static const struct table_column callback_columns[] = {
 	{ "unfinished", NULL },
 	{ "process", "Process" },
 	{ "symbol", "Symbol" },
+	{ "location", "Source" },
 	{ "pid", NULL },
 	{ "host", NULL },
 	{ "callback", NULL },
@@ -116,6 +131,7 @@ static void callback_row(struct report *report, const struct report_row *row)
 			      report_process(report, callback->process, buffer, sizeof(buffer)) :
 			      callback->process->name);
 	cell_symbol(report, callback);
+	cell_location(report, callback);
 	table_i64(t, callback->process->pid);
 	table_text(t, callback->process->hostname);
 	table_hex(t, callback->address);

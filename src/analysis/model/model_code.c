@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the source of a callback is. While a program registers a callback, kymo records in which
+ * file the code of its symbol is, and at which address; of a lambda it knows the file alone. The
+ * rest is looked for when somebody asks, in that file on this machine:
+ *
+ *   a function   address ─────────────────────────────────────▶ line table ▶ file and line
+ *   a lambda     symbol ▶ its operator() in the symbol table ─▶ the same
+ *
+ * The compiler may have inlined operator() into the function that std::function or a timer calls.
+ * Then the first line of that function which is not one of a library's header is the lambda's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/model_internal.h"
+#include "analysis/model/model_symbol.h"
+
+#define LAMBDA "{lambda("
+
+/* The code of all callbacks of a process with one symbol. */
+struct code {
+	const struct process *process;
+	struct model *model;
+	const char *symbol, *file, *build_id;
+	uint64_t address;     /* as linked; 0: a lambda */
+	const char *location; /* "source.cpp:12"; "": not found; NULL: not looked for */
+	struct code *next;
+};
+
+/* The file that was looked into last, and the file with its debug information. */
+struct code_file {
+	const char *path, *build_id;
+	struct elf elf, debug;
+	struct elf_functions functions;
+	bool is_open, has_debug;
+};
+
+static void on_callback_code(struct model *model, const struct now *now)
+{
+	ARGS(callback_code, now->event);
+	struct code *code;
+
+	if (!args->symbol.present || !args->file.present)
+		return;
+	code = model_alloc(model, sizeof(*code));
+	if (!code)
+		return;
+	*code = (struct code){
+		.process = now->process,
+		.model = model,
+		.symbol = model_word(model, &args->symbol),
+		.file = model_word(model, &args->file),
+		.build_id = model_word(model, &args->build_id),
+		.address = args->address.u,
+	};
+	if (model_code_of(model, now->process, code->symbol))
+		return;
+	code->next = model->codes;
+	model->codes = code;
+}
+
+struct code *model_code_of(const struct model *model, const struct process *process,
+			   const char *symbol)
+{
+	for (struct code *code = model->codes; code; code = code->next)
+		if (code->process == process && strcmp(code->symbol, symbol) == 0)
+			return code;
+	return NULL;
+}
+
+/* ---- the file on this machine ---- */
+
+static void file_close(struct code_file *file)
+{
+	if (!file->is_open)
+		return;
+	elf_functions_free(&file->functions);
+	elf_close(&file->elf);
+	if (file->has_debug)
+		elf_close(&file->debug);
+	*file = (struct code_file){ 0 };
+}
+
+void model_code_free(struct model *model)
+{
+	if (model->code_file)
+		file_close(model->code_file);
+	free(model->code_file);
+}
+
+static bool is_same(const struct elf *elf, const char *build_id)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char text[2 * ELF_BUILD_ID_MAX + 1] = "";
+	const unsigned size = elf_build_id(elf, id);
+
+	for (unsigned i = 0; i < size; i++)
+		(void)snprintf(text + 2 * (size_t)i, 3, "%02x", id[i]);
+	return strcmp(text, build_id) == 0;
+}
+
+static void open_debug(struct code_file *file)
+{
+	char path[256];
+
+	if (strlen(file->build_id) < 4 ||
+	    strspn(file->build_id, "0123456789abcdef") != strlen(file->build_id))
+		return;
+	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%.128s.debug",
+		       file->build_id, file->build_id + 2);
+	file->has_debug = elf_open(&file->debug, path, NULL) == 0;
+}
+
+/* Return: false: it is not here, or was built again since. */
+static bool file_open(struct code_file *file, const struct code *code)
+{
+	if (file->is_open && strcmp(file->path, code->file) == 0 &&
+	    strcmp(file->build_id, code->build_id) == 0)
+		return true;
+	file_close(file);
+	if (*code->file != '/' || elf_open(&file->elf, code->file, NULL))
+		return false;
+	if (!file->elf.readable || !is_same(&file->elf, code->build_id)) {
+		elf_close(&file->elf);
+		return false;
+	}
+	file->is_open = true;
+	file->path = code->file;
+	file->build_id = code->build_id;
+	open_debug(file);
+	elf_functions(file->has_debug ? &file->debug : &file->elf, &file->functions);
+	return true;
+}
+
+static bool line_at(const struct code_file *file, uint64_t address, uint64_t end,
+		    struct code_line *line)
+{
+	return code_line(&file->elf, address, end, line) ||
+	       (file->has_debug && code_line(&file->debug, address, end, line));
+}
+
+/* ---- the function of a lambda ---- */
+
+/* How well does @function, in C++, fit the lambda? 2: it is its operator(); 1: it contains it. */
+static unsigned fits(const char *function, const char *lambda)
+{
+	const size_t length = strlen(lambda);
+
+	if (strncmp(function, "auto ", 5) == 0) /* of a generic lambda */
+		function += 5;
+	if (strncmp(function, lambda, length) == 0)
+		return strncmp(function + length, "::operator()", 12) == 0 &&
+				       !strstr(function + length, LAMBDA)
+			       ? 2
+			       : 0;
+	return strstr(function, lambda) &&
+	       (strstr(function, "::_M_invoke(") || strstr(function, "::execute_callback(") ||
+		strstr(function, "::call()"));
+}
+
+static bool lambda_line(const struct code_file *file, const char *lambda, struct code_line *line)
+{
+	const struct elf_functions *functions = &file->functions;
+	unsigned best = 0;
+
+	for (uint64_t i = 0; i < functions->count && best < 2; i++) {
+		const struct elf_function *function = &functions->function[i];
+		char *text = strstr(function->name, "Ul") ? symbol_demangled(function->name) : NULL;
+		const unsigned fit = text ? fits(text, lambda) : 0;
+
+		free(text);
+		if (fit <= best)
+			continue;
+		if (line_at(file, function->address,
+			    fit == 2 ? 0 : function->address + function->size, line))
+			best = fit;
+	}
+	return best != 0;
+}
+
+static void look(struct code *code)
+{
+	struct model *model = code->model;
+	struct code_line line;
+	char text[sizeof(line.file) + 16];
+	bool found = false;
+
+	code->location = "";
+	if (!model->code_file)
+		model->code_file = calloc(1, sizeof(*model->code_file));
+	if (!model->code_file || !file_open(model->code_file, code))
+		return;
+	if (code->address)
+		found = line_at(model->code_file, code->address, 0, &line);
+	else if (strstr(code->symbol, LAMBDA))
+		found = lambda_line(model->code_file, code->symbol, &line);
+	if (!found)
+		return;
+	(void)snprintf(text, sizeof(text), "%s:%u", line.file, line.line);
+	code->location = model_keep(model, text, strlen(text));
+	if (!code->location)
+		code->location = "";
+}
+
+const char *model_callback_location(const struct model_callback *callback)
+{
+	struct code *code = callback->code;
+
+	if (!code)
+		return "";
+	if (!code->location)
+		look(code);
+	return code->location;
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+static const handler handlers[KYMO_POINTS_TABLE] = {
+	ON(callback_code),
+};
+
+const struct model_part model_code = { .handlers = handlers };

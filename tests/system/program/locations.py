@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: plain
+"""File and line of the source of callbacks: lambdas of a constructor, of a function and generic ones, static functions and
+functions of a library that the program loads; with and without optimization, with old and new line tables. A program that was
+built again since, or without debug information, has none."""
+import os
+import shutil
+import sys
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_cxx import COMPILE, require
+from lib_test import BUILD, answer, check, in_directory, query, record, run
+
+# As tracetools and rclcpp do it: the type of a lambda has its name; a std::function of a plain function has its address.
+HEAD = """#include <functional>
+#include <cstdlib>
+#include <typeinfo>
+namespace tracetools { namespace detail { char *demangle_symbol(const char *); char *get_symbol_funcptr(const void *); }
+template<class T> char *get_symbol(const T &callback) { return detail::demangle_symbol(typeid(callback).name()); }
+inline char *get_symbol(const std::function<void()> &f) {
+	auto pointer = f.target<void (*)()>();
+	return pointer ? detail::get_symbol_funcptr(reinterpret_cast<const void *>(*pointer)) : detail::demangle_symbol(f.target_type().name());
+} }
+extern "C" { void ros_trace_rcl_init(const void *); void ros_trace_rclcpp_callback_register(const void *, const char *);
+void ros_trace_rclcpp_timer_callback_added(const void *, const void *); void ros_trace_rcl_timer_init(const void *, long);
+void ros_trace_callback_start(const void *, bool); void ros_trace_callback_end(const void *); }
+template<class F> struct Timer {
+	F callback;
+	explicit Timer(F f) : callback(f) {
+		char *symbol = tracetools::get_symbol(callback);
+		ros_trace_rcl_timer_init(this, 1000000);
+		ros_trace_rclcpp_timer_callback_added(this, &callback);
+		ros_trace_rclcpp_callback_register(&callback, symbol);
+		std::free(symbol);
+	}
+	__attribute__((noinline)) void execute_callback() {
+		ros_trace_callback_start(&callback, false);
+		callback();
+		ros_trace_callback_end(&callback);
+	}
+};
+"""
+PROGRAM = """#include "rclcpp/head.hpp"
+#include <cstdio>
+struct Node {
+	std::function<void()> stored;
+	Node();
+};
+Node::Node()
+{
+	stored = [this]() {                             // line: stored
+		std::printf("%p", static_cast<void *>(this));
+	};
+	Timer direct([this]() {                         // line: direct
+		std::printf("%p", static_cast<void *>(this));
+	});
+	direct.execute_callback();
+}
+static void plain() {                                   // line: plain
+	std::puts("");
+}
+void in_library();
+int main()
+{
+	static char context;
+
+	ros_trace_rcl_init(&context);
+	Node node;
+	Timer<std::function<void()>> stored(node.stored), free_function(plain);
+	stored.execute_callback();
+	free_function.execute_callback();
+	in_library();
+}
+"""
+LIBRARY = """#include "rclcpp/head.hpp"
+#include <cstdio>
+void in_library()
+{
+	Timer component([]() {                          // line: component
+		std::puts("component");
+	});
+	component.execute_callback();
+}
+"""
+LIBRARIES = [f"-L{BUILD}/stub/jazzy/lib", "-ltracetools", f"-Wl,-rpath,{BUILD}/stub/jazzy/lib", "-Wl,--allow-shlib-undefined"]
+
+
+def lines():
+    """Return: where the callbacks begin, by their name."""
+    return {line.rpartition("// line: ")[2]: f"{file}:{number}" for file, text in (("program.cpp", PROGRAM), ("library.cpp", LIBRARY))
+            for number, line in enumerate(text.splitlines(), 1) if "// line: " in line}
+
+
+def build(*options):
+    """Compiles both, as a workspace does: with the whole paths of the sources."""
+    os.makedirs("rclcpp", exist_ok=True)
+    for name, text in ("rclcpp/head.hpp", HEAD), ("program.cpp", PROGRAM), ("library.cpp", LIBRARY):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+    here = os.getcwd()
+    run(*COMPILE, "-I.", *options, "-Wl,--build-id", "-shared", "-o", f"{here}/libcomponent.so", f"{here}/library.cpp", *LIBRARIES)
+    run(*COMPILE, "-I.", *options, "-Wl,--build-id", "-o", "program", f"{here}/program.cpp", f"-L{here}", "-lcomponent", f"-Wl,-rpath,{here}",
+        "-Wl,--unresolved-symbols=ignore-all", *LIBRARIES)
+
+
+def in_order(places):
+    """Return: the same as (file, line), sorted."""
+    return sorted((file, int(line)) for file, _, line in (place.rpartition(":") for place in places))
+
+
+def locations(trace):
+    return in_order(row["location"] for row in query(trace, "SELECT location FROM callbacks WHERE location IS NOT NULL"))
+
+
+def recorded(work, name):
+    trace = os.path.join(work, name)
+    shutil.rmtree(trace, ignore_errors=True)
+    record(trace, "-q", "--", "./program")
+    return trace
+
+
+def main(work):
+    require()
+    os.chdir(work)
+    expected = in_order(f"{work}/{place}" for place in lines().values())
+    for options in (["-g", "-O0"], ["-gdwarf-4", "-O0"], ["-g", "-O2"]):
+        build(*options)
+        trace = recorded(work, "trace")
+        found = locations(trace)
+        # Of what was inlined, the first line of its body is known, and not where it begins.
+        most = 2 if "-O2" in options else 0
+        check([file for file, _ in found] == [file for file, _ in expected] and
+              all(abs(a[1] - b[1]) <= most for a, b in zip(found, expected)), options, found, expected)
+    told = answer("report", trace, "--section", "callbacks")["callbacks"]
+    check(sum(row["location"] is not None for row in told) == len(expected), told)
+    build("-g", "-O0", "-DAGAIN=1", "-fno-inline")          # another build id
+    check(locations(trace) == [], "a file that was built again:", locations(trace))
+    build("-O0", "-s")
+    check(locations(recorded(work, "stripped")) == [], "a file without debug information")
+
+
+in_directory(main)
