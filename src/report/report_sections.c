@@ -15,8 +15,8 @@
 	"(docs/programs.md)."
 
 #define NONE_OF_CONTENT(what)                                                                    \
-	"The trace has no " what " of messages; kymo records them with CycloneDDS and Fast DDS " \
-	"(docs/ros2.md)."
+	"The trace has no " what " of messages; kymo records them where programs call rmw, as " \
+	"rclcpp and rclpy do, with CycloneDDS and Fast DDS (docs/ros2.md)."
 
 #define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; %s."
 

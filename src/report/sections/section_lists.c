@@ -5,8 +5,9 @@
  *
  * Names, types and values of all columns come from analysis/tables/tables.def, so that a section
  * has the columns that SQL has. JSON and CSV have all of them; text has those that `lists` below
- * names, or the first ones of a table that it does not name. Objects come from the model that the
- * report has read; rows of what happened are read from the trace again, one at a time.
+ * names, or of a table that it does not name the first ones that are not ids. Objects come from the
+ * model that the report has read; rows of what happened are read from the trace again, one at a
+ * time.
  */
 #include "report/report_internal.h"
 
@@ -123,13 +124,18 @@ static void add_column(struct list_order *order, unsigned table, unsigned column
 static void find_order(struct list_order *order, unsigned table, const struct section_list *list)
 {
 	const struct tables_table *t = &tables_table[table];
+	unsigned shown = 0;
 
 	order->count = 0;
 	for (unsigned i = 0; list && i < SHOWN_MAX && list->shown[i].column; i++)
 		add_column(order, table, (unsigned)tables_column(table, list->shown[i].column),
 			   list->shown[i].heading);
-	for (unsigned i = 0; i < t->columns; i++)
-		add_column(order, table, i, !list && i < SHOWN_MAX ? t->column[i].name : NULL);
+	for (unsigned i = 0; i < t->columns; i++) {
+		const bool is_shown = !list && t->column[i].type != TABLES_ID && shown < SHOWN_MAX;
+
+		add_column(order, table, i, is_shown ? t->column[i].name : NULL);
+		shown += is_shown;
+	}
 }
 
 static void print_value(struct report *report, enum tables_type type,

@@ -104,6 +104,8 @@ def leaks(trace):
     mine = [row for row in rows if row["callback"]]
     assert len(mine) == ROUNDS and {(row["callback"], row["bytes"], row["symbol"]) for row in mine} == {
         ("/costly timer 3 s", 333, "costly")}, mine
+    head = kymo("report", trace, "--section", "leaks").partition("leaks\n")[2].splitlines()[0].split()
+    assert head == ["node", "callback", "symbol", "host", "pid", "tid", "start_ns", "bytes"], head
     assert all(row["run_ns"] <= row["start_ns"] <= row["run_end_ns"] for row in mine) and len(rows) > len(mine)
     middle = mine[ROUNDS // 2]["start_ns"]
     at = f"{middle // 10**9}.{middle % 10**9:09}"
