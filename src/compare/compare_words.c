@@ -117,6 +117,12 @@ static void segment_words(char *out, size_t size, const struct compare_segment *
 		[SUMMARY_WAITED_FOR] = " waits for other callbacks",
 		[SUMMARY_TAKING] = " takes its message",
 		[SUMMARY_BEING_LATE] = " is late",
+		[SUMMARY_ACCEPTING] = " accepts",
+		[SUMMARY_BEGINNING] = " begins to execute",
+		[SUMMARY_EXECUTING] = " executes",
+		[SUMMARY_CANCELING] = " cancels",
+		[SUMMARY_KEEPING] = " sends the result",
+		[SUMMARY_AWAITING] = " waits",
 	};
 
 	(void)snprintf(out, size, "%s%s%s%s%s", before[segment->what] ? before[segment->what] : "",

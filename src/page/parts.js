@@ -12,6 +12,9 @@ const segment_words = {
 	handled: ['kept', 'handled by the client'],
 	ran: ['run', 'running'], kept: ['kept', 'kept'], publishing: ['publish', 'publishing'], on_its_way: ['way', 'on its way'],
 	waited_for: ['wait', 'waiting'], taking: ['take', 'being received'], being_late: ['take', 'late'],
+	goal_way: ['way', 'request on its way'], result_way: ['way', 'result on its way'], asking: ['way', 'until it was accepted'],
+	accepting: ['publish', 'being accepted'], beginning: ['wait', 'accepted, until it executes'], canceling: ['kept', 'being canceled'],
+	keeping: ['take', 'ended, until the result is sent'], awaiting: ['idle', 'the client waits, and the server is not in the trace'],
 };
 
 function swatch_of(what) {

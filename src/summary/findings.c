@@ -284,6 +284,32 @@ static void propose_span(struct proposals *all, const struct summary *summary,
 		propose(all, &finding);
 }
 
+/* What a goal's node does all the time counts half, as a callback that runs long. */
+static bool is_own_work(enum summary_what what)
+{
+	return what == SUMMARY_EXECUTING || what == SUMMARY_AWAITING;
+}
+
+static void propose_goals(struct proposals *all, const struct summary_entity *entity)
+{
+	struct summary_finding goal = instance_of(entity, SUMMARY_FINDING_GOAL),
+			       aborted = { .kind = SUMMARY_FINDING_ABORTED,
+					   .entity = entity,
+					   .times = entity->count[SUMMARY_ABORTED],
+					   .usual_ns = goal.usual_ns };
+	const uint64_t ended = entity->count[SUMMARY_RUNS];
+	const double share = ended ? (double)aborted.times / (double)ended : 0;
+
+	if (goal.cause.who && is_own_work(goal.cause.what))
+		goal.harm_ns /= 2;
+	if (is_notable(&goal, SUMMARY_LATENCY))
+		propose(all, &goal);
+	aborted.harm_ns = (int64_t)(10.0 * (double)aborted.usual_ns * share);
+	if (ended >= SUMMARY_FINDINGS_COUNT_MIN && aborted.times >= LOST_MIN &&
+	    share >= LOST_SHARE_MIN)
+		propose(all, &aborted);
+}
+
 static void propose_of(struct proposals *all, const struct summary *summary,
 		       const struct summary_entity *entity)
 {
@@ -309,6 +335,9 @@ static void propose_of(struct proposals *all, const struct summary *summary,
 		return;
 	case SUMMARY_SPAN:
 		propose_span(all, summary, entity);
+		return;
+	case SUMMARY_ACTION:
+		propose_goals(all, entity);
 		return;
 	default:
 		return;
@@ -355,25 +384,34 @@ static bool repeats(const struct summary_finding *known, const struct summary_fi
 		 known->cause.by == new->cause.who &&new->kind == SUMMARY_FINDING_CHAIN));
 }
 
+static bool is_of_goals(const struct summary_finding *finding)
+{
+	return finding->kind == SUMMARY_FINDING_GOAL || finding->kind == SUMMARY_FINDING_ABORTED;
+}
+
 static bool is_slow_instance(const struct summary_finding *finding)
 {
 	return finding->kind == SUMMARY_FINDING_CHAIN ||
-	       finding->kind == SUMMARY_FINDING_CALLBACK || finding->kind == SUMMARY_FINDING_SPAN;
+	       finding->kind == SUMMARY_FINDING_CALLBACK ||
+	       finding->kind == SUMMARY_FINDING_SPAN || finding->kind == SUMMARY_FINDING_GOAL;
 }
 
 static unsigned keep(const struct proposals *all, struct summary_finding *out, unsigned max)
 {
+	int64_t first_ns = 0;
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < all->count && kept < max; i++) {
 		const struct summary_finding *new = &all->finding[i];
-		bool is_new = !kept || !is_slow_instance(new) ||
-			      new->harm_ns >= out[0].harm_ns / PART_OF_FIRST;
+		bool is_new = !is_slow_instance(new) || new->harm_ns >= first_ns / PART_OF_FIRST;
 
 		for (unsigned k = 0; is_new && k < kept; k++)
 			is_new = !repeats(&out[k], new);
-		if (is_new)
-			out[kept++] = *new;
+		if (!is_new)
+			continue;
+		if (!first_ns && !is_of_goals(new))
+			first_ns = new->harm_ns;
+		out[kept++] = *new;
 	}
 	return kept;
 }
@@ -430,7 +468,8 @@ const char *summary_finding_kind_name(enum summary_finding_kind kind)
 {
 	static const char *const names[SUMMARY_FINDING_KINDS] = { "chain", "callback", "holds",
 								  "loss",  "timer",    "loop",
-								  "span",  "trust" };
+								  "span",  "goal",     "aborted",
+								  "trust" };
 
 	return names[kind];
 }

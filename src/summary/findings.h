@@ -13,12 +13,16 @@
  *                     lost
  *   loop              how late it woke at worst
  *   span              half of how far the longest one is above the usual one
+ *   goal              how far the worst goal of an action is above the usual one; half of it if it
+ *                     executed that long
+ *   aborted           ten times the usual time of a goal, times the share that were aborted
  *   trust             0: the numbers above it hold only as far as it says
  *
  * Not findings: what nodes do when they start, start-up instances (model_startup.c), timers of a
  * simulation's clock, what counts together as "(other)" (summary_limit.h), what happened fewer than
  * SUMMARY_FINDINGS_COUNT_MIN times, what is less than a millisecond or less than twice as long as
- * usually, and what is a small part of the first finding.
+ * usually, and what is a small part of the first finding that is not about goals, which take longer
+ * than all else.
  *
  * Context of all functions: not thread-safe; summary_findings() allocates while it runs; none
  * blocks.
@@ -42,6 +46,8 @@ enum summary_finding_kind {
 	SUMMARY_FINDING_TIMER,
 	SUMMARY_FINDING_LOOP,
 	SUMMARY_FINDING_SPAN,
+	SUMMARY_FINDING_GOAL,
+	SUMMARY_FINDING_ABORTED,
 	SUMMARY_FINDING_TRUST,
 	SUMMARY_FINDING_KINDS
 };

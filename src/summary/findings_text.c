@@ -68,6 +68,26 @@ static void cause_text(const struct summary_finding *finding, char *buffer, size
 	case SUMMARY_BEING_LATE:
 		snprintf(buffer, size, "%s began %s late, and no callback held it up", who, time);
 		return;
+	case SUMMARY_ACCEPTING:
+		snprintf(buffer, size, "%s took %s to accept it, usually %s", who, time, usual);
+		return;
+	case SUMMARY_BEGINNING:
+		snprintf(buffer, size, "%s accepted it, and began %s later, usually %s", who, time,
+			 usual);
+		return;
+	case SUMMARY_EXECUTING:
+		snprintf(buffer, size, "%s executed it for %s, usually %s", who, time, usual);
+		return;
+	case SUMMARY_CANCELING:
+		snprintf(buffer, size, "%s took %s to cancel it, usually %s", who, time, usual);
+		return;
+	case SUMMARY_KEEPING:
+		snprintf(buffer, size, "%s had the result and sent it %s later, usually %s", who,
+			 time, usual);
+		return;
+	case SUMMARY_AWAITING:
+		snprintf(buffer, size, "%s waited %s for it, usually %s", who, time, usual);
+		return;
 	case SUMMARY_WHATS:
 		break;
 	}
@@ -85,7 +105,9 @@ static void instance_text(const struct summary_finding *finding, char *buffer, s
 	text_ns(usual, finding->usual_ns);
 	if (is_caused)
 		cause_text(finding, cause, sizeof(cause));
-	snprintf(buffer, size, "%s took %s, usually %s%s%s.", finding->entity->label, time, usual,
+	snprintf(buffer, size, "%s%s took %s, usually %s%s%s.",
+		 finding->kind == SUMMARY_FINDING_GOAL ? "A goal of " : "",
+		 finding->entity->label, time, usual,
 		 is_caused ? ": " : "", cause);
 }
 
@@ -200,6 +222,16 @@ static void span_text(const struct summary *summary, const struct summary_findin
 		 text_ns(time, finding->worst_ns), text_ns(usual, finding->usual_ns));
 }
 
+static void aborted_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	const uint64_t ended = finding->entity->count[SUMMARY_RUNS];
+	char times[32], goals[32];
+
+	snprintf(buffer, size, "%s of %s goals of %s (%.1f %%) were aborted by its server.",
+		 summary_number(times, finding->times), summary_number(goals, ended),
+		 finding->entity->label, 100.0 * (double)finding->times / (double)ended);
+}
+
 static void trust_text(const struct summary *summary, char *buffer, size_t size)
 {
 	const struct summary_trust *trust = &summary->trust;
@@ -235,6 +267,7 @@ char *summary_finding_text(const struct summary *summary, const struct summary_f
 	switch (finding->kind) {
 	case SUMMARY_FINDING_CHAIN:
 	case SUMMARY_FINDING_CALLBACK:
+	case SUMMARY_FINDING_GOAL:
 		instance_text(finding, buffer, size);
 		break;
 	case SUMMARY_FINDING_HOLDS:
@@ -251,6 +284,9 @@ char *summary_finding_text(const struct summary *summary, const struct summary_f
 		break;
 	case SUMMARY_FINDING_SPAN:
 		span_text(summary, finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_ABORTED:
+		aborted_text(finding, buffer, size);
 		break;
 	case SUMMARY_FINDING_TRUST:
 	case SUMMARY_FINDING_KINDS:

@@ -370,7 +370,7 @@ const char *summary_kind_name(enum summary_kind kind)
 {
 	static const char *const names[SUMMARY_KINDS] = {
 		"callback", "timer",  "topic",   "subscription", "chain", "service",
-		"executor", "thread", "process", "loop",         "span",
+		"executor", "thread", "process", "loop",         "span",  "action",
 	};
 
 	return names[kind];
@@ -390,6 +390,7 @@ const char *summary_counter_name(enum summary_counter counter)
 		"allocations", "allocated_bytes", "lock_waits",
 		"lock_ns",     "lost_not_sent",   "lost_wire",
 		"lost_rejected", "lost_queue",    "lost_not_taken",
+		"aborted",       "canceled",      "rejected",
 	};
 
 	return names[counter];
@@ -421,9 +422,11 @@ uint64_t summary_quantile(const struct summary_entity *entity, enum summary_dist
 
 const char *summary_what_name(enum summary_what what)
 {
-	static const char *const names[SUMMARY_WHATS] = { "ran",        "kept",       "publishing",
-							  "on_its_way", "waited_for", "taking",
-							  "being_late" };
+	static const char *const names[SUMMARY_WHATS] = {
+		"ran",        "kept",      "publishing", "on_its_way", "waited_for",
+		"taking",     "being_late", "accepting", "beginning",  "executing",
+		"canceling",  "keeping",   "awaiting",
+	};
 
 	return names[what];
 }

@@ -39,12 +39,13 @@ enum summary_kind {
 	SUMMARY_PROCESS,      /* "perception" */
 	SUMMARY_LOOP,         /* "control:loop" */
 	SUMMARY_SPAN,         /* "control:plan" */
+	SUMMARY_ACTION,       /* "/navigate" */
 	SUMMARY_KINDS
 };
 
 enum summary_counter {
-	SUMMARY_RUNS, /* callback, span: that ended; chain: arrivals; loop: cycles; service: calls
-		       */
+	SUMMARY_RUNS, /* callback, span: that ended; chain: arrivals; loop: cycles; service: calls;
+			 action: goals that ended */
 	SUMMARY_UNFINISHED,     /* runs and spans whose end is not in the window */
 	SUMMARY_PUBLISHED,      /* publish calls of a topic */
 	SUMMARY_RECEIVED,       /* by a subscription; topic: by all of them */
@@ -80,18 +81,24 @@ enum summary_counter {
 	SUMMARY_LOST_REJECTED,
 	SUMMARY_LOST_QUEUE,
 	SUMMARY_LOST_NOT_TAKEN,
+	/* Action: of SUMMARY_RUNS, how goals ended; and goals that its server refused. */
+	SUMMARY_ABORTED,
+	SUMMARY_CANCELED,
+	SUMMARY_REJECTED,
 	SUMMARY_COUNTERS
 };
 
 enum summary_distribution {
-	SUMMARY_DURATION, /* of a run, a span, a loop's cycle */
+	SUMMARY_DURATION, /* of a run, a span, a loop's cycle; action: of executing a goal */
 	/*
 	 * Callback: from the publish call, or from when its timer was due, until it returns. Topic:
 	 * from the publish call to the start of the callback. Chain: from begin to end. Service: of
-	 * a call. Loop: of its wake-up.
+	 * a call. Loop: of its wake-up. Action: from sending a goal until its client has the
+	 * result.
 	 */
 	SUMMARY_LATENCY,
-	SUMMARY_WAIT,   /* callback: for other runs; timer: from when it was due to its start */
+	SUMMARY_WAIT,   /* callback: for other runs; timer: from when it was due to its start;
+			   action: from sending a goal until its client has the answer */
 	SUMMARY_PERIOD, /* from one start to the next */
 	SUMMARY_OWN, /* callback: the duration without what other programs took (summary_own.h) */
 	SUMMARY_DISTRIBUTIONS
@@ -110,6 +117,13 @@ enum summary_what {
 			     */
 	SUMMARY_TAKING,     /* `who`, a callback, from receiving its message to its start */
 	SUMMARY_BEING_LATE, /* `who`, a timer's callback, and nothing in the trace held it up */
+	/* A goal, which also is SUMMARY_ON_ITS_WAY; `who` is a node. */
+	SUMMARY_ACCEPTING, /* the server decided */
+	SUMMARY_BEGINNING, /* the server had accepted it, and did not execute it yet */
+	SUMMARY_EXECUTING,
+	SUMMARY_CANCELING, /* the server stopped it */
+	SUMMARY_KEEPING,   /* it had ended, and the server did not send the result */
+	SUMMARY_AWAITING,  /* the client waited, and the server is not in the trace */
 	SUMMARY_WHATS
 };
 

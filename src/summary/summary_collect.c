@@ -251,7 +251,8 @@ static void on_cycle(void *context, const struct loop_cycle *cycle)
 /* ---- life cycle ---- */
 
 static const struct model_listener listener = {
-	.instance = on_instance, .taken = on_taken, .dropped = on_dropped, .call = on_call
+	.instance = on_instance, .taken = on_taken, .dropped = on_dropped,
+	.call = on_call,	 .goal = collect_on_goal,
 };
 
 static void free_histograms(struct collect_callback *callback)
@@ -279,6 +280,8 @@ static void summary_collect_destroy(struct summary_collect *collect)
 	for (uint32_t i = 0; i < collect->services; i++)
 		histogram_free(&collect->service[i].total);
 	collect_free_twins(collect);
+	collect_forget_actions(collect);
+	free(collect->action);
 	free(collect->loop);
 	free(collect->callback);
 	free(collect->subscription);
@@ -309,6 +312,7 @@ void summary_collect_forget(struct summary_collect *collect)
 		histogram_free(&collect->service[i].total);
 		collect->service[i] = (struct collect_service){ 0 };
 	}
+	collect_forget_actions(collect);
 	for (uint32_t i = 0; i < collect->threads; i++)
 		collect->thread[i] = (struct collect_thread){ 0 };
 	for (uint32_t i = 0; i < collect->loops; i++)

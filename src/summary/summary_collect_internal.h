@@ -82,6 +82,9 @@ struct summary_collect {
 	struct model_facts before; /* what was forgotten; only the counts */
 	struct collect_loop *loop; /* by index of the loop */
 	struct map twins;          /* of struct collect_twin, by names and kind */
+
+	struct collect_action *action; /* summary_actions.c */
+	uint32_t actions;
 	bool failed;
 };
 
@@ -129,6 +132,11 @@ const char *collect_of(const struct summary_collect *collect, enum summary_kind 
 void collect_label(const struct summary_collect *collect, struct summary *summary,
 		   struct summary_entity *entity, const struct model_process *process);
 
+
+/* summary_actions.c: listens to the model, forgets what it counted, and what it puts afterwards. */
+void collect_on_goal(void *context, const struct model_goal *goal);
+void collect_forget_actions(struct summary_collect *collect);
+void collect_take_actions(struct summary_collect *collect, struct summary *summary);
 /* summary_take_chains.c */
 void collect_take_chains(struct summary_collect *collect, struct summary *summary);
 /* summary_take_runs.c */

@@ -446,6 +446,7 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
 	take_topics(collect, summary);
 	take_subscriptions(collect, summary);
 	take_services(collect, summary);
+	collect_take_actions(collect, summary);
 	take_executors(collect, summary);
 	take_threads(collect, summary);
 	if (collect->from.spans_stats) {

@@ -235,6 +235,29 @@ static struct goal *goal_of_call(struct model *model, const struct now *now, uns
 	return call < MODEL_GOAL_CALLS ? goal_at(model, now, id, true) : NULL;
 }
 
+void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
+		    int64_t end_ns)
+{
+	thread->recent[thread->next_recent++ % RECENT_RUNS] =
+		(struct recent_run){ callback, start_ns, end_ns };
+}
+
+/* What @thread ran longest since @sent_ns. */
+static struct model_goal_held held_since(const struct thread *thread, int64_t sent_ns)
+{
+	struct model_goal_held held = { 0 };
+
+	for (unsigned i = 0; sent_ns && i < RECENT_RUNS; i++) {
+		const struct recent_run *run = &thread->recent[i];
+		const int64_t from_ns = run->start_ns > sent_ns ? run->start_ns : sent_ns;
+
+		if (run->callback && run->end_ns - from_ns > held.ns)
+			held = (struct model_goal_held){ &run->callback->pub,
+							 run->end_ns - from_ns };
+	}
+	return held;
+}
+
 static void on_action_request_sent(struct model *model, const struct now *now)
 {
 	ARGS(action_request_sent, now->event);
@@ -279,6 +302,7 @@ static void on_action_request_taken(struct model *model, const struct now *now)
 		return;
 	way->request_taken_ns = now->ns;
 	way->server_thread = &now->thread->pub;
+	way->request_held = held_since(now->thread, way->request_ns);
 	set_end(&goal->server, now, args->service_handle.u);
 	remember_call(model, goal, &goal->server.call[call],
 		      key_of(now, HANDLE_SERVICE, args->service_handle.u, &args->client_gid, call,
@@ -310,8 +334,10 @@ static void answer(struct model *model, const struct now *now, struct goal_key k
 	*(is_taken ? &way->response_taken_ns : &way->response_ns) = now->ns;
 	way->is_answered = true;
 	way->answer = value->i;
-	if (is_taken)
+	if (is_taken) {
 		way->client_thread = &now->thread->pub;
+		way->response_held = held_since(now->thread, way->response_ns);
+	}
 	if (is_taken && call == MODEL_GOAL_RESULT) {
 		now->thread->result_goal = goal;
 		now->thread->result_id = goal->pub.id;

@@ -110,11 +110,27 @@ static void mark(struct model_goal_cut *cut, const struct model_goal *goal,
 		last->to_ns = ns;
 	else
 		cut->piece[cut->pieces++] = (struct model_goal_piece){
-			part,   cut->end_ns,
-			ns,     of_client ? goal->client : goal->server,
-			thread, error_of(goal, part, ns),
+			part,        cut->end_ns,
+			ns,          of_client ? goal->client : goal->server,
+			thread,      error_of(goal, part, ns),
+			{ NULL, 0 },
 		};
 	cut->end_ns = ns;
+}
+
+static void mark_way(struct model_goal_cut *cut, const struct model_goal *goal,
+		     enum model_goal_part part, int64_t ns, const struct model_thread *thread,
+		     const struct model_goal_held *held)
+{
+	struct model_goal_piece *piece;
+
+	mark(cut, goal, part, ns, thread);
+	piece = cut->pieces ? &cut->piece[cut->pieces - 1] : NULL;
+	if (!piece || piece->part != part || piece->error_ns)
+		return;
+	piece->held = *held;
+	if (piece->held.ns > piece->to_ns - piece->from_ns)
+		piece->held.ns = piece->to_ns - piece->from_ns;
 }
 
 static void cut_server(struct model_goal_cut *cut, const struct model_goal *goal)
@@ -126,10 +142,12 @@ static void cut_server(struct model_goal_cut *cut, const struct model_goal *goal
 	int64_t accepted_ns = send->response_ns;
 
 	earlier(&accepted_ns, state_ns[MODEL_GOAL_ACCEPTED]);
-	mark(cut, goal, MODEL_GOAL_REQUEST, send->request_taken_ns, send->server_thread);
+	mark_way(cut, goal, MODEL_GOAL_REQUEST, send->request_taken_ns, send->server_thread,
+		 &send->request_held);
 	mark(cut, goal, MODEL_GOAL_ACCEPTING, accepted_ns, thread);
 	if (model_goal_is_rejected(goal)) {
-		mark(cut, goal, MODEL_GOAL_ANSWER, send->response_taken_ns, send->client_thread);
+		mark_way(cut, goal, MODEL_GOAL_ANSWER, send->response_taken_ns, send->client_thread,
+			 &send->response_held);
 		return;
 	}
 	mark(cut, goal, MODEL_GOAL_QUEUED, state_ns[MODEL_GOAL_EXECUTING], thread);
@@ -137,7 +155,8 @@ static void cut_server(struct model_goal_cut *cut, const struct model_goal *goal
 	mark(cut, goal, canceling_ns ? MODEL_GOAL_STOPPING : MODEL_GOAL_RUNNING,
 	     model_goal_end_ns(goal), NULL);
 	mark(cut, goal, MODEL_GOAL_KEPT, result->response_ns, thread);
-	mark(cut, goal, MODEL_GOAL_ANSWER, result->response_taken_ns, result->client_thread);
+	mark_way(cut, goal, MODEL_GOAL_ANSWER, result->response_taken_ns, result->client_thread,
+		 &result->response_held);
 }
 
 void model_goal_cut(struct model_goal_cut *cut, const struct model_goal *goal)

@@ -32,6 +32,12 @@ struct model_goal_way {
 	int64_t response_ns, response_taken_ns;
 	/* That took the request, and the response; NULL: not in the trace. */
 	const struct model_thread *server_thread, *client_thread;
+	/* The callback that this thread ran longest of the time between sent and taken, and how
+	 * long; of its last few. NULL: none, or only one of the two times is known. */
+	struct model_goal_held {
+		const struct model_callback *by;
+		int64_t ns;
+	} request_held, response_held;
 	bool is_answered;
 	int64_t answer; /* SEND: 1: accepted; CANCEL: 0: accepted; RESULT: enum model_goal_state */
 };
@@ -97,6 +103,7 @@ struct model_goal_cut {
 		/* The largest error if it is between two hosts; else 0. KYMO_CTF_ERROR_UNKNOWN: it
 		 * is, and their clocks cannot be compared. */
 		int64_t error_ns;
+		struct model_goal_held held; /* REQUEST, ANSWER */
 	} piece[MODEL_GOAL_PARTS];
 	unsigned pieces;
 	int64_t begin_ns, end_ns; /* the pieces are in order, and leave no gap between these */

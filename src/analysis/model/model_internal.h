@@ -116,6 +116,8 @@ struct frame {
 
 struct thread {
 	struct model_thread pub;
+#define RECENT_RUNS 4u
+
 	struct process *process;
 	uint32_t trace, stream;		/* where it was last seen */
 	bool many_streams;		/* per-CPU buffers: its events are in several streams */
@@ -168,6 +170,12 @@ struct thread {
 	struct service *response_client;
 	/* The result of a goal was received, and the executor has not gone on since. */
 	struct goal *result_goal;
+	/* Its latest runs that the executor called, for what a goal waited for; a ring. */
+	struct recent_run {
+		const struct callback *callback;
+		int64_t start_ns, end_ns;
+	} recent[RECENT_RUNS];
+	unsigned next_recent;
 	uint64_t result_id;
 };
 
@@ -345,6 +353,9 @@ bool model_goal_is_startup(const struct model *model, const struct model_goal *g
 			   int64_t first_result_ns);
 /* Is a run part of it, of which callback, times and message are known? */
 bool model_frame_is_startup(const struct frame *frame);
+/* model_actions.c: a run of @thread ended that its executor called. */
+void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
+		    int64_t end_ns);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);

@@ -233,6 +233,8 @@ static void on_callback_end(struct model *model, const struct now *now)
 		model_link_ended(&thread->frame[at], now->ns);
 	EMIT(model, instance, &instance);
 	model_call_ended(model, &thread->frame[at], now->ns);
+	if (!at && model->wants & WANT_GOALS)
+		model_goal_ran(thread, thread->frame[at].callback, instance.start_ns, now->ns);
 	thread->frame_count = at;
 }
 

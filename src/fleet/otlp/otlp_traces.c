@@ -68,7 +68,10 @@ static const char *name_of(const struct summary_part *part, char *text, size_t s
 		[SUMMARY_RAN] = "process",	  [SUMMARY_KEPT] = "kept by",
 		[SUMMARY_PUBLISHING] = "send",	  [SUMMARY_ON_ITS_WAY] = "receive",
 		[SUMMARY_WAITED_FOR] = "queued at", [SUMMARY_TAKING] = "take for",
-		[SUMMARY_BEING_LATE] = "late",
+		[SUMMARY_BEING_LATE] = "late",    [SUMMARY_ACCEPTING] = "accept at",
+		[SUMMARY_BEGINNING] = "begin at", [SUMMARY_EXECUTING] = "execute at",
+		[SUMMARY_CANCELING] = "cancel at", [SUMMARY_KEEPING] = "send the result of",
+		[SUMMARY_AWAITING] = "wait at",
 	};
 
 	snprintf(text, size, "%s %s", verbs[part->what], part->who ? part->who : "");

@@ -139,6 +139,16 @@ static void loop_row(struct table *t, const struct summary *summary,
 	cell_count(t, entity->count[SUMMARY_MISSED]);
 }
 
+static void action_row(struct table *t, const struct summary *summary,
+		       const struct summary_entity *entity)
+{
+	(void)summary;
+	cell_name(t, entity);
+	cell_count(t, entity->count[SUMMARY_RUNS]);
+	cells_times(t, &entity->histogram[SUMMARY_LATENCY]);
+	cell_count(t, entity->count[SUMMARY_ABORTED]);
+}
+
 static const struct kind {
 	enum summary_kind kind;
 	enum summary_distribution by;
@@ -172,6 +182,18 @@ static const struct kind {
 	    { "worst_ns", "worst" },
 	    { "busy", "busy" } },
 	  run_row },
+	{ SUMMARY_ACTION,
+	  SUMMARY_LATENCY,
+	  "actions",
+	  "action",
+	  "--section actions",
+	  { { "name", "Actions" },
+	    { "goals", "goals" },
+	    { "usual_ns", "usually" },
+	    { "p99_ns", "p99" },
+	    { "worst_ns", "worst" },
+	    { "aborted", "aborted" } },
+	  action_row },
 	{ SUMMARY_LOOP,
 	  SUMMARY_LATENCY,
 	  "loops",
@@ -406,7 +428,7 @@ void first_print_machine(struct table *table, const struct summary *summary,
 {
 	static const char *const keys[SUMMARY_KINDS] = {
 		"callbacks", "timers",  "topics",    "subscriptions", "chains", "services",
-		"executors", "threads", "processes", "loops",         "spans",
+		"executors", "threads", "processes", "loops",         "spans",  "actions",
 	};
 
 	table_value_text(table, "trace", "Trace", options->name);

@@ -30,7 +30,8 @@ static bool tell(struct why_answer *answer, const struct summary *summary,
 	}
 	summary_finding_text(summary, finding, answer->finding, sizeof(answer->finding));
 	answer->tells_finding = finding->kind == SUMMARY_FINDING_LOSS ||
-				finding->kind == SUMMARY_FINDING_TIMER || !is_explained(finding);
+				finding->kind == SUMMARY_FINDING_TIMER ||
+				finding->kind == SUMMARY_FINDING_ABORTED || !is_explained(finding);
 	return is_explained(finding);
 }
 
@@ -47,15 +48,17 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 						    : summary_finding_ask(&finding);
 	if (strlen(ask) >= sizeof(answer->ask))
 		return;
+	answer->is_of_goals = finding.entity->kind == SUMMARY_ACTION;
 	answer->is_of_programs =
 		finding.kind == SUMMARY_FINDING_LOOP || finding.kind == SUMMARY_FINDING_SPAN;
-	if (finding.kind != SUMMARY_FINDING_LOSS && !answer->is_of_programs) {
+	if (finding.kind != SUMMARY_FINDING_LOSS && !answer->is_of_programs &&
+	    !answer->is_of_goals) {
 		snprintf(answer->name, sizeof(answer->name), "%s", ask);
 		return;
 	}
 	snprintf(answer->ask, sizeof(answer->ask), "%s", ask);
 	answer->chosen = *answer->options;
-	if (answer->is_of_programs)
+	if (answer->is_of_programs || answer->is_of_goals)
 		answer->chosen.callback = answer->ask;
 	else
 		answer->chosen.pattern = answer->ask;

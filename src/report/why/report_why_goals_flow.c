@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
 };
 
 /* A part, or a moment. */
-struct step {
+struct goal_row {
 	int64_t begin_ns, ns, usual_ns, error_ns; /* ns -1: a moment; usual_ns -1: not known */
 	const char *what;
 	const struct model_callback *held_by;
@@ -29,12 +29,12 @@ struct step {
 	unsigned order; /* of those that begin at the same time */
 };
 
-struct steps {
-	struct step *step;
+struct goal_rows {
+	struct goal_row *step;
 	unsigned count;
 };
 
-static void add(struct steps *steps, const struct step *step)
+static void add(struct goal_rows *steps, const struct goal_row *step)
 {
 	if (steps->count == STEPS_MAX)
 		return;
@@ -43,11 +43,11 @@ static void add(struct steps *steps, const struct step *step)
 	steps->count++;
 }
 
-static void add_moment(struct steps *steps, const char *what, int64_t ns,
+static void add_moment(struct goal_rows *steps, const char *what, int64_t ns,
 		       const struct model_service *of)
 {
 	if (ns)
-		add(steps, &(struct step){ .begin_ns = ns, .ns = -1, .what = what, .of = of });
+		add(steps, &(struct goal_row){ .begin_ns = ns, .ns = -1, .what = what, .of = of });
 }
 
 static const char *part_text(enum model_goal_part part)
@@ -68,36 +68,36 @@ static const char *part_text(enum model_goal_part part)
 }
 
 static void add_parts(const struct goal_answer *answer, const struct goal_instance *instance,
-		      struct steps *steps)
+		      struct goal_rows *steps)
 {
 	const struct goal_instance *usual = &answer->usual;
 
 	for (unsigned i = 0; i < instance->parts; i++) {
 		const struct goal_part *part = &instance->part[i];
 
-		add(steps,
-		    &(struct step){ .begin_ns = part->begin_ns,
-				    .ns = part->ns,
-				    .usual_ns =
-					    answer->has_usual ? why_goals_usual(answer, part) : -1,
-				    .error_ns = part->piece->error_ns,
-				    .what = part_text(part->piece->part),
-				    .held_by = part->held_by,
-				    .of = part->piece->of });
+		add(steps, &(struct goal_row){ .begin_ns = part->begin_ns,
+					       .ns = part->ns,
+					       .usual_ns = answer->has_usual
+								   ? why_goals_usual(answer, part)
+								   : -1,
+					       .error_ns = part->piece->error_ns,
+					       .what = part_text(part->piece->part),
+					       .held_by = part->held_by,
+					       .of = part->piece->of });
 	}
 	if (instance->goal.handled_ns)
-		add(steps,
-		    &(struct step){ .begin_ns = instance->cut.end_ns,
-				    .ns = instance->goal.handled_ns - instance->cut.end_ns,
-				    .usual_ns = usual->goal.handled_ns
-							? usual->goal.handled_ns - usual->cut.end_ns
-							: -1,
-				    .what = "handled by the client",
-				    .of = instance->goal.client });
+		add(steps, &(struct goal_row){
+				   .begin_ns = instance->cut.end_ns,
+				   .ns = instance->goal.handled_ns - instance->cut.end_ns,
+				   .usual_ns = usual->goal.handled_ns
+						       ? usual->goal.handled_ns - usual->cut.end_ns
+						       : -1,
+				   .what = "handled by the client",
+				   .of = instance->goal.client });
 }
 
 static void add_moments(const struct goal_answer *answer, const struct goal_instance *instance,
-			struct steps *steps)
+			struct goal_rows *steps)
 {
 	const struct model_goal *goal = &instance->goal;
 	const struct model_goal_way *cancel = &goal->way[MODEL_GOAL_CANCEL],
@@ -121,7 +121,7 @@ static void add_moments(const struct goal_answer *answer, const struct goal_inst
 
 static int by_time(const void *a, const void *b)
 {
-	const struct step *x = a, *y = b;
+	const struct goal_row *x = a, *y = b;
 
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
@@ -129,7 +129,7 @@ static int by_time(const void *a, const void *b)
 }
 
 static void put(const struct goal_answer *answer, struct table *t, unsigned rank,
-		const struct step *step)
+		const struct goal_row *step)
 {
 	const bool is_text = answer->options->format == TABLE_TEXT;
 	char what[WHY_LABEL_MAX + 64], label[WHY_LABEL_MAX];
@@ -154,7 +154,7 @@ static void put(const struct goal_answer *answer, struct table *t, unsigned rank
 static int print_goal(const struct goal_answer *answer, struct table *t, unsigned rank)
 {
 	const struct goal_instance *instance = &answer->worst[rank];
-	struct steps steps = { .step = calloc(STEPS_MAX, sizeof(struct step)) };
+	struct goal_rows steps = { .step = calloc(STEPS_MAX, sizeof(struct goal_row)) };
 
 	if (!steps.step)
 		return -1;

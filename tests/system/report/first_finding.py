@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
-"""All faces name the same first finding, of the robot, of a program of kymo.h and of real traces: the first screen of `kymo report`, its
+"""All faces name the same first finding, of the robot, of a program of kymo.h, of goals of an action and of real traces: the first screen of `kymo report`, its
 JSON, `kymo why` without operand, `kymo top --once`, and a file of the summary."""
 import collections
 import glob
@@ -9,9 +9,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_cxx import COMPILER, record_actions
 from lib_test import BUILD, KYMO, SHARED, SOURCE, check, fewer, in_directory, record_robot, run, sanitized
 
 
@@ -77,11 +79,11 @@ def same(trace, directory):
         return "none"
     check(not why.get("nothing") and not top.get("nothing"), trace, "there are findings, and yet:", why.get("nothing"), top.get("nothing"))
     check(" 1 " + " ".join(first["text"].split()) in screen, trace, "the first screen has not", first["text"], screen)
-    if first["kind"] in ("loss", "holds") and why.get("finding"):
+    if first["kind"] in ("loss", "holds", "aborted") and why.get("finding"):
         check(why["finding"] == first["text"], trace, "why:", why["finding"], "report:", first["text"])
     else:
         # What a callback holds up is its run; why counts from when it was due.
-        told, took = why.get("chain", why.get("callback")), why["latency_ns"]
+        told, took = why.get("chain", why.get("callback", why.get("action"))), why["latency_ns"]
         check(told == first["name"] and (took == first["worst_ns"] or first["kind"] == "holds" and took > first["worst_ns"]), trace,
               "why:", told, took, "report:", first)
     return first["kind"]
@@ -108,6 +110,9 @@ def test(directory):
     run(KYMO, "report", cyclic, "--format", "summary", "--force", "-o", file)
     same_rows(cyclic, as_json("report", file), {kind: top.get(kind, []) for kind in ("callbacks", "topics", "spans", "chains")})
     single()
+    if not sanitized() and shutil.which(COMPILER):
+        kind = same(record_actions(directory, 240, 203, 211), directory)
+        check(kind in ("goal", "aborted"), "goals:", kind)
     # Traces with callbacks that have no name, chains that end somewhere and go on later, several processes of one name.
     for trace in glob.glob(os.path.join(SOURCE, "tests", "fixtures", "*")):
         if os.path.isdir(trace) and glob.glob(os.path.join(trace, "**", "metadata"), recursive=True):

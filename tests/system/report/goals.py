@@ -8,24 +8,8 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import record_actions, require
+from lib_goals import COUNT, HELD, SLOW, UUID, parts_of
 from lib_test import answer, check, in_directory, kymo, query
-
-COUNT, SLOW, HELD = 240, 203, 211
-UUID = "a0000000-0000-0000-0000-0000000000{:02x}"
-
-
-def parts_of(row):
-    """Return: {part: ns}, as why has them, without who held what."""
-    answered = min(time for time in (row["accepted_ns"], row["answered_ns"]) if time)
-    ends = (("request", row["taken_ns"]), ("accepting", answered), ("queued", row["executing_ns"]),
-            ("executing", row["canceling_ns"] or row["ended_ns"]), ("canceling", row["canceling_ns"] and row["ended_ns"]),
-            ("kept", row["result_sent_ns"]), ("answer", row["result_taken_ns"]))
-    parts, at = {}, row["sent_ns"]
-    for name, end in ends:
-        if end:
-            parts[name] = max(end - at, 0)
-            at = max(at, end)
-    return parts
 
 
 def sums(parts, key):

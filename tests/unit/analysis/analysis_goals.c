@@ -142,6 +142,37 @@ static void handled(void **state)
 	assert_int_equal(f->goal[1].handled_ns, 0);
 }
 
+/* What the server's thread ran longest while the request was on its way. */
+static void held(void **state)
+{
+	struct feed *f = *state;
+	struct model_goal_cut cut;
+
+	both_sides(f);
+	on(f, 2, 2);
+	EV(90, "callback_start", "callback", P(0x500), "is_intra_process", P(0));
+	request(f, 100, "goal", id_a, 1);
+	on(f, 2, 2);
+	EV(110, "callback_end", "callback", P(0x500));
+	EV(120, "callback_start", "callback", P(0x600), "is_intra_process", P(0));
+	EV(130, "callback_start", "callback", P(0x700), "is_intra_process", P(0));
+	EV(170, "callback_end", "callback", P(0x700));
+	EV(180, "callback_end", "callback", P(0x600));
+	on(f, 2, 3); /* another thread */
+	EV(100, "callback_start", "callback", P(0x800), "is_intra_process", P(0));
+	EV(185, "callback_end", "callback", P(0x800));
+	take_request(f, 190, "goal", id_a, gid, 1);
+	respond(f, 191, "goal", 1, 0);
+	take_response(f, 192, "goal", 1, 0);
+	model_finish(f->model);
+	model_goal_cut(&cut, &f->goal[0]);
+	check_piece(&cut, 0, MODEL_GOAL_REQUEST, 100, 190);
+	assert_int_equal(cut.piece[0].held.by->address, 0x600);
+	assert_int_equal(cut.piece[0].held.ns, 60);
+	assert_null(cut.piece[1].held.by);
+	assert_null(cut.piece[2].held.by);
+}
+
 #define MS 1000000
 
 /* Sent before the client's first result, or shortly after it. */
@@ -182,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(both),          TEST(backwards), TEST(client_alone), TEST(server_alone),
 		TEST(each_feedback), TEST(handled),   TEST(startup),      TEST(late_first),
+		TEST(held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
