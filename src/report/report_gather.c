@@ -128,6 +128,13 @@ static int new_page_calls(struct report *report, struct kymo_err *err)
 	return page_calls_create(&report->calls, report->model, o->begin_ns, o->end_ns, err);
 }
 
+static int new_page_goals(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	return page_goals_create(&report->goals, report->model, o->begin_ns, o->end_ns, err);
+}
+
 static int new_collect(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
@@ -201,6 +208,7 @@ static const struct analysis {
 	{ REPORT_SUMMARY, new_collect, &summary_collect_pass, SLOT(collect) },
 	{ REPORT_PAGE, new_series, &page_series_pass, SLOT(series) },
 	{ REPORT_PAGE, new_page_calls, &page_calls_pass, SLOT(calls) },
+	{ REPORT_PAGE, new_page_goals, &page_goals_pass, SLOT(goals) },
 	{ REPORT_PAGE, new_spans_tree, &spans_tree_pass, SLOT(spans_tree) },
 	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },

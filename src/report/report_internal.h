@@ -55,6 +55,7 @@ struct report {
 	struct summary_collect *collect;
 	struct page_series *series;
 	struct page_calls *calls;
+	struct page_goals *goals;
 	struct spans_tree *spans_tree;
 	struct summary *summary;        /* of what was collected; NULL: nothing was */
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
@@ -256,6 +257,11 @@ struct page_calls;
 int page_calls_create(struct page_calls **calls, struct model *model, int64_t begin_ns,
 		      int64_t end_ns, struct kymo_err *err);
 extern const struct pass_ops page_calls_pass;
+/* page/page_goals.c: the goals of actions of a page */
+struct page_goals;
+int page_goals_create(struct page_goals **goals, struct model *model, int64_t begin_ns,
+		      int64_t end_ns, struct kymo_err *err);
+extern const struct pass_ops page_goals_pass;
 /* page/page.c: the page of options.page. Return: 0, or -1 with report->err. */
 int report_page(struct report *report);
 

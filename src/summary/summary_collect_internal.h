@@ -132,7 +132,6 @@ const char *collect_of(const struct summary_collect *collect, enum summary_kind 
 void collect_label(const struct summary_collect *collect, struct summary *summary,
 		   struct summary_entity *entity, const struct model_process *process);
 
-
 /* summary_actions.c: listens to the model, forgets what it counted, and what it puts afterwards. */
 void collect_on_goal(void *context, const struct model_goal *goal);
 void collect_forget_actions(struct summary_collect *collect);

@@ -149,6 +149,7 @@ static int put_trace(struct page *page)
 	page_put_series(page);
 	page_put_chains(page);
 	page_put_calls(page);
+	page_put_goals(page);
 	page_put_graph(page);
 	if (page_put_flames(page))
 		return -1;

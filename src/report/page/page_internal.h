@@ -24,6 +24,8 @@
 #define PAGE_WORST_ALL 1000u    /* of all chains together */
 #define PAGE_WORST_SERVICES 3u  /* services with all their longest calls */
 #define PAGE_CALLS 600u         /* calls of all services together, about */
+#define PAGE_GOALS_WORST 100u   /* goals of an action */
+#define PAGE_GOALS 600u         /* goals of all actions together, about */
 #define PAGE_INSTANCES 24u      /* instances with the threads around them */
 #define PAGE_WAITS 16u          /* waits of callbacks with what their executor ran meanwhile */
 #define PAGE_EXECUTOR_WAITS 3u  /* of each executor */
@@ -71,6 +73,9 @@ void page_put_chains(struct page *page);
 
 /* page_calls_put.c: "calls": what the calls of services were spent with, the longest of each */
 void page_put_calls(struct page *page);
+
+/* page_goals.c: "goals": what the goals of actions were spent with, the longest of each */
+void page_put_goals(struct page *page);
 
 /* page_system.c: "graph", "processes", "provenance" */
 void page_put_graph(struct page *page);

@@ -15,6 +15,11 @@ async function load() {
 	});
 	for (const calls of D.calls || [])
 		Object.assign(entities[calls.entity], { error: calls.error, chain: { calls, steps: [], segments: calls.segments, worst: calls.worst.map(call => [...call.slice(0, 3), ...call.slice(7)]) } });
+	for (const { entity, error, segments, worst } of D.goals || []) {
+		const goals = worst.map(([begin, total, id, uuid, status, client, server, sent, received, handled, startup, ...parts], i) =>
+			({ rank: i + 1, begin, total, id, uuid, status, client, server, sent, received, handled, startup, parts }));
+		Object.assign(entities[entity], { error, goals, chain: { calls: {}, steps: [], segments, worst: goals.map(goal => [goal.begin, goal.total, goal.id, ...goal.parts]) } });
+	}
 	D.executors = D.executors || [];
 	for (const executor of D.executors) {
 		// What `kymo why` says of them: time on the way is not a wait for the executor.

@@ -13,13 +13,14 @@ const sections = [
 		'The trace has no allocations, lock waits or page faults; record with --malloc or --kernel to see them.'),
 		() => (D.tables['node-costs'] || []).length + (D.tables.realtime || []).length],
 	['services', 'Services', services_page, () => (byKind.service || []).length + (D.tables['service-calls'] || []).length ? (byKind.service || []).length || null : 0],
+	['actions', 'Actions', actions_page, () => (byKind.action || []).length],
 	['about', 'Provenance', about_page, () => null],
 ];
 
 const hidden_views = { findings: findings_page, flame: flame_page };
-const entity_pages = { chain: chain_page, callback: callback_page, topic: topic_page, timer: timer_page, loop: span_page, span: span_page, executor: executor_page, service: service_page };
-const instance_pages = { chain: chain_instance, executor: executor_instance, service: call_instance };
-const home = { chain: 'chains', callback: 'callbacks', topic: 'topics', timer: 'timers', loop: 'spans', span: 'spans', executor: 'executors', service: 'services', findings: '' };
+const entity_pages = { chain: chain_page, callback: callback_page, topic: topic_page, timer: timer_page, loop: span_page, span: span_page, executor: executor_page, service: service_page, action: action_page };
+const instance_pages = { chain: chain_instance, executor: executor_instance, service: call_instance, action: goal_instance };
+const home = { chain: 'chains', callback: 'callbacks', topic: 'topics', timer: 'timers', loop: 'spans', span: 'spans', executor: 'executors', service: 'services', action: 'actions', findings: '' };
 
 function entity_view(entity, rank) {
 	if (rank)
