@@ -158,6 +158,8 @@ static void held(void **state)
 	EV(130, "callback_start", "callback", P(0x700), "is_intra_process", P(0));
 	EV(170, "callback_end", "callback", P(0x700));
 	EV(180, "callback_end", "callback", P(0x600));
+	EV(182, "callback_start", "callback", P(0x500), "is_intra_process", P(0));
+	EV(185, "callback_end", "callback", P(0x500));
 	on(f, 2, 3); /* another thread */
 	EV(100, "callback_start", "callback", P(0x800), "is_intra_process", P(0));
 	EV(185, "callback_end", "callback", P(0x800));
