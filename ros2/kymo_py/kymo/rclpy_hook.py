@@ -53,6 +53,7 @@ _FACTS = {
     'gone': (ctypes.c_char, _ADDRESS),
     'exists': (ctypes.c_char, _ADDRESS, _ADDRESS),
     'hooked': (),
+    'gil': (ctypes.c_bool,),
 }
 _TASKS_MAX = 4096   # functions that are tasks
 
@@ -423,6 +424,8 @@ def install(tracer=None):
     tracer = tracer or tracer_of(None)
     if not tracer:
         return
+    tracer.gil(True)
+    tracer.undo.append(lambda: tracer.gil(False))
     finder = _Finder(tracer)
     for name in _MODULES:
         if name in sys.modules:

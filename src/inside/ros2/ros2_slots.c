@@ -370,6 +370,51 @@ void kymo_slots_change(bool on, struct kymo_slots *slots)
 	(void)dl_iterate_phdr(change_object, &pass);
 }
 
+/* ---- one function of one object ---- */
+
+struct lead {
+	uintptr_t within, from, to;
+	const char *name;
+	unsigned changed;
+};
+
+static void lead_entry(struct lead *lead, const struct object *object, const Elf64_Rela *rela)
+{
+	const unsigned type = ELF64_R_TYPE(rela->r_info);
+	const Elf64_Sym *symbol = &object->symbol[ELF64_R_SYM(rela->r_info)];
+	uintptr_t *entry = (uintptr_t *)(object->base + rela->r_offset);
+	uintptr_t value;
+
+	if ((type != JUMP_SLOT && type != GLOB_DAT) || rela->r_addend ||
+	    strcmp(object->text + symbol->st_name, lead->name) != 0)
+		return;
+	value = __atomic_load_n(entry, __ATOMIC_RELAXED);
+	if (value == lead->from || is_unbound(object, type, value))
+		lead->changed += set(object, entry, lead->to);
+}
+
+static int lead_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct lead *lead = context;
+	struct object object;
+
+	(void)size;
+	if (!read_object(&object, info) || lead->within < object.from || lead->within >= object.to)
+		return 0;
+	for (unsigned list = 0; list < 2; list++)
+		for (size_t i = 0; object.rela[list] && i < object.relas[list]; i++)
+			lead_entry(lead, &object, &object.rela[list][i]);
+	return 1;
+}
+
+unsigned kymo_slots_lead(const void *within, const char *name, const void *from, const void *to)
+{
+	struct lead lead = { (uintptr_t)within, (uintptr_t)from, (uintptr_t)to, name, 0 };
+
+	(void)dl_iterate_phdr(lead_object, &lead);
+	return lead.changed;
+}
+
 /* ---- afterwards ---- */
 
 void *kymo_slots_original(const char *name)

@@ -28,6 +28,15 @@ struct kymo_slots {
  */
 void kymo_slots_change(bool on, struct kymo_slots *slots);
 
+/**
+ * kymo_slots_lead() - lead the entries of one loaded object for one function elsewhere
+ * @within: an address in the object
+ * @from: what they lead to now; entries that lead elsewhere are left alone
+ *
+ * Return: how many were changed. Context: acquires a lock of the dynamic linker; allocates nothing.
+ */
+unsigned kymo_slots_lead(const void *within, const char *name, const void *from, const void *to);
+
 /** kymo_slots_original() - the function @name that the objects called before; NULL: kymo has no
  * function of this name, or kymo_slots_change() found none. Context: wait-free. */
 void *kymo_slots_original(const char *name);
