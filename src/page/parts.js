@@ -5,7 +5,7 @@ const segment_words = {
 	run: ['run', 'running'], cached: ['kept', 'kept until published'], publish: ['publish', 'publishing'],
 	transport: ['way', 'on its way'], wait: ['wait', 'waiting for other callbacks'], take: ['take', 'being received'],
 	executing: ['run', 'running'], queued: ['wait', 'waiting for another callback'], late: ['take', 'late, held up by nothing in the trace'],
-	preempted: ['preempted', 'preempted'], blocked: ['take', 'blocked'], page_fault: ['take', 'page faults'],
+	preempted: ['preempted', 'preempted'], blocked: ['take', 'blocked'], page_fault: ['take', 'page faults'], gil: ['take', 'waiting for Python’s lock'],
 	dds: ['way', 'written and read by the middleware'], network: ['way', 'in the network'], cache: ['way', 'in the cache of the reader'],
 	request_way: ['way', 'request on its way'], request_wait: ['wait', 'waiting at the service for other callbacks'], request_take: ['take', 'request being received'], served: ['run', 'the service’s callback'],
 	answering: ['publish', 'until the response was sent'], response_way: ['way', 'response on its way'], response_wait: ['wait', 'waiting at the client for other callbacks'], away: ['idle', 'away, and the trace does not say where'],

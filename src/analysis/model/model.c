@@ -204,7 +204,8 @@ static unsigned wants_of(const struct model_listener *listener)
 	       (listener->call || listener->call_step ? WANT_CALLS : 0) |
 	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
 	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0) |
-	       (listener->goal || listener->goal_step ? WANT_GOALS : 0);
+	       (listener->goal || listener->goal_step ? WANT_GOALS : 0) |
+	       (listener->gil_wait ? WANT_GIL : 0);
 }
 
 static void find_hearers(struct model *model)

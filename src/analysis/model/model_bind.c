@@ -20,7 +20,7 @@ const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
 	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,  &model_steps,
 	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
-	&model_actions,   &model_code,
+	&model_actions,   &model_code,      &model_gil,
 };
 
 static handler handler_of(unsigned point)
@@ -50,6 +50,7 @@ static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_action_goal_state] = WANT_GOALS,
 	[KYMO_POINT_action_feedback_sent] = WANT_GOALS,
 	[KYMO_POINT_action_feedback_taken] = WANT_GOALS,
+	[KYMO_POINT_gil_wait] = WANT_GIL,
 };
 
 bool model_bind_is_late(const struct model *model, unsigned wants)

@@ -10,6 +10,7 @@
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
  *     model_actions.c    goals of actions
+ *     model_gil.c        waits for Python's lock
  *     model_path.c       ... inside the middleware          model_startup.c    what is start-up
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
@@ -75,6 +76,7 @@ enum want {
 	WANT_CAUSES = 1u << 6,
 	WANT_SIM_TIME = 1u << 7,
 	WANT_GOALS = 1u << 8,
+	WANT_GIL = 1u << 9,
 };
 
 /* rcl creates this number of services for each lifecycle node. */
@@ -114,10 +116,10 @@ struct frame {
 /* If callbacks are nested deeper than this, the model assumes that their ends were lost. */
 #define FRAMES_MAX 32u
 
-struct thread {
-	struct model_thread pub;
 #define RECENT_RUNS 4u
 
+struct thread {
+	struct model_thread pub;
 	struct process *process;
 	uint32_t trace, stream;		/* where it was last seen */
 	bool many_streams;		/* per-CPU buffers: its events are in several streams */
@@ -168,14 +170,14 @@ struct thread {
 		response; /* a response was received, and the client's callback has not begun yet */
 	uint64_t response_id;
 	struct service *response_client;
-	/* The result of a goal was received, and the executor has not gone on since. */
-	struct goal *result_goal;
 	/* Its latest runs that the executor called, for what a goal waited for; a ring. */
 	struct recent_run {
 		const struct callback *callback;
 		int64_t start_ns, end_ns;
 	} recent[RECENT_RUNS];
 	unsigned next_recent;
+	/* The result of a goal was received, and the executor has not gone on since. */
+	struct goal *result_goal;
 	uint64_t result_id;
 };
 
@@ -329,10 +331,11 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content, model_path, model_lost, model_actions, model_code;
+	model_services, model_caret, model_content, model_path, model_lost, model_actions, model_code,
+	model_gil;
 
 /* model_bind.c */
-#define MODEL_PARTS 17
+#define MODEL_PARTS 18
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */
@@ -348,14 +351,14 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* model_startup.c: was an object created within the trace, as far as that matters? */
 bool model_is_born_here(const struct model *model, int64_t born_ns);
-/* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
-bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
-			   int64_t first_result_ns);
 /* Is a run part of it, of which callback, times and message are known? */
 bool model_frame_is_startup(const struct frame *frame);
 /* model_actions.c: a run of @thread ended that its executor called. */
 void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
 		    int64_t end_ns);
+/* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
+bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
+			   int64_t first_result_ns);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);

@@ -211,6 +211,14 @@ struct model_call_step {
 	int64_t ns;
 };
 
+/* A thread waited for Python's global interpreter lock, without a gap until end_ns. */
+struct model_gil_wait {
+	const struct model_thread *thread;
+	int64_t start_ns, end_ns;
+	int32_t tid; /* of the thread that released the lock then; 0: the wait goes on */
+	const struct model_thread *by; /* that thread; NULL: no event of it is in the trace */
+};
+
 /* A lifecycle node was in one state for some time. */
 struct model_state {
 	const struct model_state_machine *machine;	/* NULL: unknown */
@@ -331,6 +339,8 @@ struct model_listener {
 	void (*goal)(void *context, const struct model_goal *goal);
 	/* Feedback of a goal was sent, or its client received it. */
 	void (*goal_step)(void *context, const struct model_goal_step *step);
+	/* In order of the end. */
+	void (*gil_wait)(void *context, const struct model_gil_wait *wait);
 };
 
 #endif

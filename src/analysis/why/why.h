@@ -148,6 +148,8 @@ enum why_kind {
 	WHY_BLOCKED,	/* the callback slept: a lock, a wait */
 	/* The callback touched a page that was not mapped, until the kernel had mapped it. */
 	WHY_PAGE_FAULT,
+	/* The thread waited for Python's global interpreter lock. */
+	WHY_GIL,
 };
 
 struct why_part {
@@ -162,8 +164,8 @@ struct why_part {
 	/* The thread of this part; QUEUED: the thread of that callback. */
 	const struct model_thread *thread;
 	/*
-	 * PREEMPTED: the thread on the CPU; BLOCKED: the thread that woke it; 0: idle CPU; -1:
-	 * unknown
+	 * PREEMPTED: the thread on the CPU; BLOCKED: the thread that woke it; GIL: the thread that
+	 * had the lock; 0: idle CPU; -1: unknown
 	 */
 	int32_t by_tid;
 	char by[16];			/* name of by_tid; by_tid and by are of the longest piece */
@@ -251,6 +253,19 @@ const struct why_other *why_other(const struct why_others *others, unsigned inde
  */
 bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns,
 	       int64_t to_ns);
+
+/* A wait for Python's global interpreter lock. */
+struct why_gil {
+	const struct model_thread *thread, *by; /* NULL: no event of it is in the trace */
+	int64_t start_ns, end_ns;
+	int32_t tid; /* of @by; 0: not known */
+};
+
+/** why_gil() - the first wait of @thread that ends after @ns; NULL: none. The others follow with
+ * why_gil_next(). */
+const struct why_gil *why_gil(const struct why_others *others, const struct model_thread *thread,
+			      int64_t ns);
+const struct why_gil *why_gil_next(const struct why_others *others, const struct why_gil *wait);
 
 /**
  * why_waited_until() - the end of the last wait for work on @thread that overlaps [@from_ns,

@@ -12,13 +12,15 @@
  *      behind the group
  *   3. the remaining time is transport (for a timer: late)
  *
- * At last, each part that is not queued is compared with the scheduler's states of its thread: the
+ * What is left is cut at the waits of its thread for Python's lock. At last, each part that is not
+ * queued is compared with the scheduler's states of its thread: the
  * thread may have been preempted or blocked, or may have waited for a page. For queued parts, the
  * states of the callback in front of the queue are kept in a separate list (`because`).
  *
  * Each step only splits a stretch of time into neighbours, so the parts always add up to the
  * latency.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ const char *why_kind_name(enum why_kind kind)
 		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
 		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
 		[WHY_PAGE_FAULT] = "page_fault",  [WHY_DDS] = "dds",	  [WHY_NETWORK] = "network",
-		[WHY_CACHE] = "cache",
+		[WHY_CACHE] = "cache",	       [WHY_GIL] = "gil",
 	};
 
 	return names[kind];
@@ -176,12 +178,58 @@ static void add_by_spells(struct cut *cut, struct why_parts *parts, struct why_p
 }
 
 /* Adds @part, split by the scheduler's states of its thread, if they are known. */
-static void add_by_cpu(struct cut *cut, struct why_part part)
+static void add_running(struct cut *cut, struct why_part part)
 {
 	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
 		add_by_spells(cut, cut->parts, part);
 	else
 		add_part(cut, cut->parts, part);
+}
+
+static struct why_part gil_part(const struct why_part *of, const struct why_gil *wait)
+{
+	struct why_part part = *of;
+
+	part.kind = WHY_GIL;
+	part.by_tid = wait->tid ? wait->tid : -1;
+	if (wait->by)
+		(void)snprintf(part.by, sizeof(part.by), "%s", wait->by->name);
+	return part;
+}
+
+/*
+ * Adds @part without the time in which its thread waited for Python's lock. Before that the
+ * executor may sleep (@add), and nothing else is known of it.
+ */
+static void add_by_gil(struct cut *cut, struct why_part part,
+		       void (*add)(struct cut *cut, struct why_part part))
+{
+	const struct why_gil *wait = part.thread && part.end_ns > part.begin_ns
+					     ? why_gil(cut->others, part.thread, part.begin_ns)
+					     : NULL;
+
+	for (; wait && wait->start_ns < part.end_ns; wait = why_gil_next(cut->others, wait)) {
+		struct why_part gil = gil_part(&part, wait), before = part;
+
+		gil.begin_ns = wait->start_ns > part.begin_ns ? wait->start_ns : part.begin_ns;
+		gil.end_ns = wait->end_ns < part.end_ns ? wait->end_ns : part.end_ns;
+		before.end_ns = gil.begin_ns;
+		if (before.end_ns > before.begin_ns)
+			add(cut, before);
+		add_part(cut, cut->parts, gil);
+		part.begin_ns = gil.end_ns;
+	}
+	add(cut, part);
+}
+
+static void add_known(struct cut *cut, struct why_part part)
+{
+	add_part(cut, cut->parts, part);
+}
+
+static void add_by_cpu(struct cut *cut, struct why_part part)
+{
+	add_by_gil(cut, part, add_running);
 }
 
 /* Adds a part that is queued behind @part.callback; the states of that callback go to `because`. */
@@ -232,7 +280,7 @@ static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why
 	};
 
 	if (stretch->is_idle)
-		add_part(cut, cut->parts, part);
+		add_by_gil(cut, part, add_known);
 	else
 		add_by_cpu(cut, part);
 }

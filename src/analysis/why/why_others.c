@@ -19,6 +19,8 @@ struct why_others {
 	unsigned count, size;
 	struct wait *wait;		/* by thread and start, when finished */
 	unsigned waits, waits_size;
+	struct why_gil *gil; /* by thread and end, when finished */
+	unsigned gils, gil_size;
 	bool failed;
 };
 
@@ -72,7 +74,39 @@ static void on_executor(void *context, const struct model_executor_interval *int
 		(struct wait){ interval->thread, interval->start_ns, interval->end_ns };
 }
 
-static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
+/* Parts of one wait, which follow each other closely: who released the lock held it all the time,
+ * as far as is known. */
+#define GIL_GAP_NS 200000
+
+static void on_gil_wait(void *context, const struct model_gil_wait *wait)
+{
+	struct why_others *others = context;
+	int64_t begin_ns = wait->start_ns;
+
+	if (!is_inside(others, wait->start_ns, wait->end_ns))
+		return;
+	for (unsigned i = others->gils; wait->tid && i-- > 0;) {
+		struct why_gil *before = &others->gil[i];
+
+		if (before->thread != wait->thread)
+			continue;
+		if (before->tid || begin_ns - before->end_ns > GIL_GAP_NS)
+			break;
+		before->tid = wait->tid;
+		before->by = wait->by;
+		begin_ns = before->start_ns;
+	}
+	if (!ARRAY_ROOM(others->gil, others->gils, others->gil_size)) {
+		others->failed = true;
+		return;
+	}
+	others->gil[others->gils++] = (struct why_gil){ wait->thread, wait->by, wait->start_ns,
+							wait->end_ns, wait->tid };
+}
+
+static const struct model_listener listener = { .instance = on_instance,
+						.executor = on_executor,
+						.gil_wait = on_gil_wait };
 
 static void why_others_destroy(struct why_others *others)
 {
@@ -81,6 +115,7 @@ static void why_others_destroy(struct why_others *others)
 	free(others->window);
 	free(others->run);
 	free(others->wait);
+	free(others->gil);
 	free(others);
 }
 
@@ -189,6 +224,40 @@ int64_t why_waited_until(const struct why_others *others, const struct model_thr
 	return from_ns;
 }
 
+static int by_gil(const void *a, const void *b)
+{
+	const struct why_gil *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return (uintptr_t)x->thread < (uintptr_t)y->thread ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+const struct why_gil *why_gil(const struct why_others *others, const struct model_thread *thread,
+			      int64_t ns)
+{
+	const struct why_gil key = { .thread = thread, .end_ns = ns };
+	unsigned low = 0, high = others ? others->gils : 0;
+
+	while (low < high) {
+		const unsigned middle = low + (high - low) / 2;
+
+		if (by_gil(&others->gil[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return others && low < others->gils && others->gil[low].thread == thread ? &others->gil[low]
+										  : NULL;
+}
+
+const struct why_gil *why_gil_next(const struct why_others *others, const struct why_gil *wait)
+{
+	const struct why_gil *next = wait + 1;
+
+	return next < others->gil + others->gils && next->thread == wait->thread ? next : NULL;
+}
+
 static int sort_all(void *analysis, struct kymo_err *err)
 {
 	struct why_others *others = analysis;
@@ -197,6 +266,8 @@ static int sort_all(void *analysis, struct kymo_err *err)
 		qsort(others->run, others->count, sizeof(*others->run), by_start);
 	if (others->waits)
 		qsort(others->wait, others->waits, sizeof(*others->wait), by_thread);
+	if (others->gils)
+		qsort(others->gil, others->gils, sizeof(*others->gil), by_gil);
 	return others->failed ? err_no_memory(err) : 0;
 }
 

@@ -55,7 +55,7 @@ static void put_part(struct page *page, const struct why_instance *instance,
 				 summary_callback_name(part->callback, name, sizeof(name)));
 	if (part->thread)
 		json_text_u64(json, "thread", part->thread->index);
-	if (part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED) {
+	if (part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED || part->kind == WHY_GIL) {
 		page_put_text(page, "by", part->by);
 		json_text_i64(json, "by_tid", part->by_tid);
 		page_put_text(page, "call", part->call);

@@ -45,7 +45,8 @@ static void by_cell(struct table *t, const struct why_part *part)
 {
 	char text[64];
 
-	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ||
+					      part->kind == WHY_GIL
 			      ? why_by(part, text, sizeof(text))
 			      : NULL);
 }

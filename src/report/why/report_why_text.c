@@ -17,6 +17,8 @@ static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
 		return false;
 	if (a->kind == WHY_QUEUED)
 		return a->callback == b->callback && a->is_group == b->is_group;
+	if (a->kind == WHY_GIL)
+		return a->by_tid == b->by_tid;
 	if (a->kind == WHY_PREEMPTED)
 		return a->by_tid == b->by_tid &&
 		       a->thread->process->host == b->thread->process->host;
@@ -88,6 +90,8 @@ char *why_by(const struct why_part *part, char *buffer, size_t size)
 {
 	if (part->by_tid > 0)
 		snprintf(buffer, size, "%s (%d)", *part->by ? part->by : "thread", part->by_tid);
+	else if (part->kind == WHY_GIL)
+		snprintf(buffer, size, "(not known)");
 	else if (part->kind == WHY_BLOCKED)
 		snprintf(buffer, size, "%s", part->by_tid ? "(not known)" : "an interrupt");
 	else
@@ -109,6 +113,7 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	case WHY_EXECUTING:
 	case WHY_BLOCKED:
 	case WHY_PAGE_FAULT:
+	case WHY_GIL:
 	case WHY_LATE:
 		return summary_callback_name(hop->callback, buffer, size);
 	case WHY_CACHED:
@@ -215,6 +220,20 @@ static void blocked_text(const struct why_cause *cause, const char *who, const c
 	snprintf(buffer, size, "%s was blocked %s%s while it ran%s%s", who, time, call, by, usually);
 }
 
+static void gil_text(const struct why_cause *cause, const char *who, const char *time,
+		     const char *usually, char *buffer, size_t size)
+{
+	char by[64], where[160];
+
+	times_where(cause, where, sizeof(where));
+	if (cause->part->by_tid > 0)
+		snprintf(buffer, size, "%s waited %s for Python's lock (GIL), which thread %s had (%s)%s",
+			 who, time, why_by(cause->part, by, sizeof(by)), where, usually);
+	else
+		snprintf(buffer, size, "%s waited %s for Python's lock (GIL) (%s)%s", who, time,
+			 where, usually);
+}
+
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause,
 		       char *buffer, size_t size)
 {
@@ -267,6 +286,9 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		return;
 	case WHY_BLOCKED:
 		blocked_text(cause, who, time, usually, buffer, size);
+		return;
+	case WHY_GIL:
+		gil_text(cause, who, time, usually, buffer, size);
 		return;
 	case WHY_LATE:
 		snprintf(buffer, size, "%s started %s late, and no callback held its executor", who, time);
