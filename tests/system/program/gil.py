@@ -73,13 +73,16 @@ def main(work):
         r"gil_wait: .*?vtid = (\d+).*?duration = (\d+), released_by = (\d+)", kymo("dump", trace))]
     check(any(tid == snake and by == hog for tid, _, by in waits), "nobody waited for the thread", hog, waits)
     check({tid for tid, _, _ in waits} <= {hog, snake} and {by for _, _, by in waits} <= {0, hog, snake}, waits, hog, snake)
-    why = answer("why", trace, "/snake")
-    parts = [part for part in why["parts"] if part["rank"] == 1]
-    gil = [part for part in parts if part["kind"] == "gil"]
-    check(why["instances"][0]["cause"] == "gil" and f"for Python's lock (GIL), which thread" in why["sentence"] and f"({hog}) had" in why["sentence"], why["sentence"])
-    check(sum(part["ns"] for part in parts) == why["latency_ns"], "parts add up", parts)
-    check(any(f"({hog})" in part["by"] for part in gil), gil)
-    check(0 < sum(part["ns"] for part in gil) <= sum(ns for tid, ns, _ in waits if tid == snake), gil, waits)
+    # The run after it was due meanwhile, and may have waited longer than this one took.
+    why = answer("why", trace, "/snake", "--worst", "3")
+    parts = {one["rank"]: [part for part in why["parts"] if part["rank"] == one["rank"]] for one in why["instances"]}
+    spent = {rank: sum(part["ns"] for part in its if part["kind"] == "gil") for rank, its in parts.items()}
+    rank = max(spent, key=spent.get)
+    one, its = why["instances"][rank - 1], parts[rank]
+    check(one["cause"] == "gil" and "for Python's lock (GIL), which thread" in one["sentence"] and f"({hog}) had" in one["sentence"], one)
+    check(sum(part["ns"] for part in its) == one["latency_ns"], "parts add up", its)
+    check(any(f"({hog})" in part["by"] for part in its if part["kind"] == "gil"), its)
+    check(0 < spent[rank] <= sum(ns for tid, ns, _ in waits if tid == snake), its, waits)
     trace, _ = recorded(work, "one")
     check("gil_wait" not in kymo("dump", trace) and answer("why", trace, "/snake")["count"] == 40, "a program of one thread waits for nobody")
 
