@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Creates nodes as rclcpp does, and destroys them again, for tests/system/record/churn.py and
- * bench/initlog.py.
+ * bench/recorder/initlog.sh.
  *
  *   churn [--no-fini] [--threads N]
  *

@@ -30,7 +30,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 			     const struct first_options *options, unsigned room);
 
 /* How many rows each kind of table has. */
-#define FIRST_KINDS 4u
+#define FIRST_KINDS 5u
 #define FIRST_ROWS 5u
 struct first_room {
 	unsigned rows[FIRST_KINDS];

@@ -88,7 +88,7 @@ def in_order(check, trace, longest):
     check.ok("flow: without a name", "  plan" in kymo("flow", trace).split("Span\n")[-1])
     check.ok("flow: at a time", str(found[0]["begin_ns"]) in kymo("flow", "--format", "json", trace, "plan", "--at", f"{found[0]['begin_ns'] / 1e9 + 1e-6:.6f}"))
     check.ok("flow: of a node", "no events of ROS 2, but events of kymo.h" in run(KYMO, "flow", trace, "--node", "*", status=6).stdout)
-    check.ok("flow: no such span", "nor a loop or span" in run(KYMO, "flow", trace, "nobody", status=6).stdout)
+    check.ok("flow: no such span", "nor an action, loop or span" in run(KYMO, "flow", trace, "nobody", status=6).stdout)
 
 
 def with_schedule(check, scratch, trace):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-BENCH = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault("KYMO_BUILD", os.path.join(BENCH, "..", "build"))
 os.environ.setdefault("KYMO_SOURCE", os.path.join(BENCH, ".."))
 sys.path.insert(0, os.path.join(BENCH, "..", "tests", "system", "lib"))
