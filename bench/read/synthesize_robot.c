@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace of a robot with many names, for what windows of a fleet cost: some time of it, with
- * two nodes in each process. Each node has a timer that publishes, and two subscriptions, the first
- * of which publishes, too. Rates are 0.5 to 100 Hz, callbacks take 0.03 to 5 ms, and their runs,
- * the latencies of messages and the starts of timers vary as those of a robot do.
+ * Writes a trace of a robot with many names, for what windows of a fleet cost: some time of it,
+ * with two nodes in each process. Each node has a timer that publishes, and two subscriptions, the
+ * first of which publishes, too. Rates are 0.5 to 100 Hz, callbacks take 0.03 to 5 ms, and their
+ * runs, the latencies of messages and the starts of timers vary as those of a robot do.
  *
  * usage: bench_synthesize_robot DIR SECONDS [NODES]
  */
@@ -113,7 +113,8 @@ static void name_node(unsigned node, char space[32], char name[64])
 	snprintf(name, 64, "%s_%s_%s", places[node / 5 % 5], things[node % 7], deeds[node / 7 % 5]);
 }
 
-static void add_publisher(struct side *side, struct callback *callback, unsigned topic, uint64_t node)
+static void add_publisher(struct side *side, struct callback *callback, unsigned topic,
+			  uint64_t node)
 {
 	callback->publishes = (int)topic;
 	callback->publisher = node + 0x200 + 0x10 * (topic % TOPICS);

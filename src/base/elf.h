@@ -133,8 +133,8 @@ void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, siz
 bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
 		      Elf64_Shdr *strings);
 
-/** elf_has_section() - has the file a section of this name? A file without section headers has none.
- * Context: allocates, blocks. */
+/** elf_has_section() - has the file a section of this name? A file without section headers has
+ * none. Context: allocates, blocks. */
 bool elf_has_section(const struct elf *elf, const char *name);
 
 /**

@@ -28,7 +28,11 @@ struct rcl_timer_t { description *impl; };
 struct rcl_service_t { description *impl; };
 struct rcl_client_t { description *impl; };
 struct rmw_gid_t { const char *implementation; uint8_t data[16]; };
-struct rmw_service_info_t { int64_t source_timestamp, received_timestamp; uint8_t client_gid[16]; int64_t number; };
+struct rmw_service_info_t {
+	int64_t source_timestamp, received_timestamp;
+	uint8_t client_gid[16];
+	int64_t number;
+};
 struct rcutils_error_state_t { char text[768], file[229]; uint64_t line; };
 
 #define OBJECTS(X) X(node) X(publisher) X(subscription) X(timer) X(service) X(client)
@@ -59,7 +63,8 @@ const char *rcl_service_get_service_name(const rcl_service_t *service);
 const void *rcl_service_get_rmw_handle(const rcl_service_t *service);
 const char *rcl_client_get_service_name(const rcl_client_t *client);
 const void *rcl_client_get_rmw_handle(const rcl_client_t *client);
-int rcl_take_response_with_info(const rcl_client_t *client, rmw_service_info_t *info, void *response);
+int rcl_take_response_with_info(const rcl_client_t *client, rmw_service_info_t *info,
+				void *response);
 void *rmw_create_client(const void *node, const void *type, const char *name, const void *qos);
 int rmw_take_response(const void *client, rmw_service_info_t *info, void *response, bool *taken);
 int32_t dds_get_instance_handle(int32_t entity, uint64_t *handle);

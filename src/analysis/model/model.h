@@ -87,7 +87,8 @@ void model_want_all(struct model *model);
 /** model_only_runs() - bind only objects, runs, executors, no messages; before model_attach(). */
 void model_only_runs(struct model *model);
 
-/** model_only_objects() - do not connect messages; @inits: bind only init events, see model_only_runs() */
+/** model_only_objects() - do not connect messages; @inits: bind only init events, see
+ * model_only_runs() */
 void model_only_objects(struct model *model, bool inits);
 
 /**

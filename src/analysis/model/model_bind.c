@@ -20,7 +20,7 @@ const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
 	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,  &model_steps,
 	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
-	&model_actions,   &model_code,      &model_gil,
+	&model_actions,   &model_code,
 };
 
 static handler handler_of(unsigned point)

@@ -57,7 +57,8 @@ struct concern {
 	bool learned;			/* the first pass is over, or was skipped */
 	bool growing;
 
-	/* What the selection says about names: enum said, by index of the model, and without one. */
+	/* What the selection says about names: enum said, by index of the model, and without one.
+	 */
 	struct array node_said, topic_said;
 	uint8_t no_node, no_topic;
 	bool of_objects;		/* it selects by nodes or topics */

@@ -193,7 +193,7 @@ struct model_callback {
 	uint64_t owner;
 	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
 	const char *symbol;			/* readable: demangled and shortened; "" when unknown */
-	struct code *code;			/* for model_callback_location(); NULL: not in the trace */
+	struct code *code; /* for model_callback_location(); NULL: not in the trace */
 	int64_t added_ns;			/* callback_added; 0: not seen */
 	int64_t registered_ns;			/* callback_register; 0: not seen */
 	int64_t born_ns;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States of executors' threads: each event ends the state that the event before began. */
+/*
+ * States of executors' threads: each event ends the state that the event before began.
+ * And waits for Python's lock.
+ */
 #include "analysis/model/model_internal.h"
 
 /* What the client of an action does with a result is over when its executor goes on. */
@@ -73,8 +76,31 @@ static void on_rclcpp_executor_execute(struct model *model, const struct now *no
 	state->subscription = subscription ? &subscription->pub : NULL;
 }
 
+/*
+ * kymo records each wait for Python's global interpreter lock at its end. CPython waits at most its
+ * switch interval, 5 ms, and then again, so only the last wait of a row says who released the lock.
+ */
+static void on_gil_wait(struct model *model, const struct now *now)
+{
+	ARGS(gil_wait, now->event);
+	const int64_t tid = args->released_by.i;
+	struct model_gil_wait wait = { .thread = &now->thread->pub,
+				       .start_ns = now->ns - args->duration.i,
+				       .end_ns = now->ns,
+				       .tid = tid > 0 && tid <= INT32_MAX ? (int32_t)tid : 0 };
+	const struct thread *by = NULL;
+
+	if (args->duration.i < 0)
+		return;
+	if (wait.tid)
+		by = map_get(&model->threads, (uint32_t)wait.tid, now->process->pub.index);
+	wait.by = by ? &by->pub : NULL;
+	EMIT(model, gil_wait, &wait);
+}
+
 #define ON(id) [KYMO_POINT_##id] = on_##id
 static const handler handlers[KYMO_POINTS_TABLE] = {
+	ON(gil_wait),
 	ON(rclcpp_executor_get_next_ready),
 	ON(rclcpp_executor_wait_for_work),
 	ON(rclcpp_executor_execute),

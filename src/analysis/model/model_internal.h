@@ -10,7 +10,6 @@
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
  *     model_actions.c    goals of actions
- *     model_gil.c        waits for Python's lock
  *     model_path.c       ... inside the middleware          model_startup.c    what is start-up
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
@@ -331,11 +330,11 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content, model_path, model_lost, model_actions, model_code,
-	model_gil;
+	model_services, model_caret, model_content, model_path, model_lost, model_actions,
+	model_code;
 
 /* model_bind.c */
-#define MODEL_PARTS 18
+#define MODEL_PARTS 17
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */

@@ -84,7 +84,7 @@ struct sent {
 struct publisher {
 	struct model_publisher pub;
 	struct topic *topic;
-	struct sent **sent;		/* ring of sent_size places, in blocks; a block may be NULL */
+	struct sent **sent; /* ring of sent_size places, in blocks; a block may be NULL */
 	unsigned sent_size, sent_next;
 	struct link_end *links;		/* list: the links that name it */
 };

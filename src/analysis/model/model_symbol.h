@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Readable C++ symbols of callbacks, and from an address in an executable or shared library to file
- * and line of its source, by the line tables of DWARF 2 to 5 (the section .debug_line, which gcc and
- * clang write with -g). Every number in the file is input, and checked.
+ * and line of its source, by the line tables of DWARF 2 to 5 (the section .debug_line, which gcc
+ * and clang write with -g). Every number in the file is input, and checked.
  */
 #ifndef KYMO_ANALYSIS_SYMBOL_H
 #define KYMO_ANALYSIS_SYMBOL_H

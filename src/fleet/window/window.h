@@ -55,8 +55,8 @@ struct window_buckets {
 	uint64_t bucket[WINDOW_BUCKETS_MAX];
 };
 
-/** window_buckets() - the values of @histogram in 2^@scale buckets for each power of two, which is at
- * most WINDOW_SCALE. Context: does not allocate. */
+/** window_buckets() - the values of @histogram in 2^@scale buckets for each power of two, which is
+ * at most WINDOW_SCALE. Context: does not allocate. */
 void window_buckets(const struct histogram *histogram, unsigned scale,
 		    struct window_buckets *buckets);
 

@@ -100,8 +100,8 @@ void program_tracetools(const struct elf *elf, const char *path, struct tracetoo
 /** doctor_own_malloc() - reports a malloc() that the program @elf defines itself. */
 void doctor_own_malloc(struct doctor *doctor, const struct elf *elf);
 
-/** doctor_calls() - reports whether the functions of the file @elf at @path call kymo, or have empty
- * places for such calls. Context: allocates, blocks. */
+/** doctor_calls() - reports whether the functions of the file @elf at @path call kymo, or have
+ * empty places for such calls. Context: allocates, blocks. */
 void doctor_calls(struct doctor *doctor, const char *path, const struct elf *elf);
 
 /** doctor_symbols() - does the library @elf, at @library, have the functions of abi/symbols.def? */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of a trace: gather its data, and write it. See page_internal.h and docs/answers/page.md. */
+/* The page of a trace: gather its data, and write it. See page_internal.h and docs/answers/page.md.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

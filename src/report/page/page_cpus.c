@@ -111,8 +111,8 @@ static void rank(struct column *column, uint32_t thread, int64_t ns)
 	column->most[at].ns = ns;
 }
 
-static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at, const struct cpus_thread *thread,
-		    int64_t ns)
+static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at,
+		    const struct cpus_thread *thread, int64_t ns)
 {
 	struct column *column = &cpu->column[at];
 	const uint64_t scope = ((uint64_t)cpu->host << 40) + (uint64_t)cpu->number * COLUMNS + at;

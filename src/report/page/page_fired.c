@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instance of a page that fired the trigger, if the trace is a snapshot of the flight recorder. */
+/* The instance of a page that fired the trigger, if the trace is a snapshot of the flight recorder.
+ */
 #include <string.h>
 
 #include "base/text.h"
@@ -38,7 +39,10 @@ static const struct chains_path *fired_chain(const struct report *report)
 	for (unsigned i = 0; i < chains_path_count(report->chains); i++) {
 		const struct chains_path *path = chains_path(report->chains, i);
 		const struct chains_arrival *at = path->stats ? &path->stats->at : NULL;
-		const int64_t rank = at && at->hop ? under_way(at->begin_ns, at->begin_ns + at->total_ns, o->told_fired_ns) : -1;
+		const int64_t rank = at && at->hop
+					     ? under_way(at->begin_ns, at->begin_ns + at->total_ns,
+							 o->told_fired_ns)
+					     : -1;
 
 		if (rank <= most || !chains_is_chain(report->chains, path) ||
 		    !leads_through(chains_label(path, name, sizeof(name)), o->told_fired))
@@ -67,7 +71,8 @@ static const struct model_callback *fired_callback(const struct report *report)
 		const struct why_callback *runs = why_callback(report->callbacks, i);
 		const struct why_run *at = runs && runs->at.total_ns >= 0 ? &runs->at : NULL;
 		const int64_t begin_ns = at ? why_run_begin(at) : 0;
-		const int64_t rank = at ? under_way(begin_ns, begin_ns + at->total_ns, o->told_fired_ns) : -1;
+		const int64_t rank =
+			at ? under_way(begin_ns, begin_ns + at->total_ns, o->told_fired_ns) : -1;
 
 		if (rank > most && is_fired(o, model_callback(report->model, i))) {
 			most = rank;

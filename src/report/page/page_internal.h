@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the page. The data of a page is one JSON object; docs/answers/page.md says what a
- * page shows of it, and page/core.js reads it. Times are nanoseconds since the origin of the
+ * Shared by the files of the page. The data of a page is one JSON object; docs/answers/page.md says
+ * what a page shows of it, and page/core.js reads it. Times are nanoseconds since the origin of the
  * summary, because numbers of browsers have 53 bits.
  */
 #ifndef KYMO_REPORT_PAGE_INTERNAL_H
@@ -81,7 +81,8 @@ void page_put_goals(struct page *page);
 void page_put_graph(struct page *page);
 void page_put_provenance(struct page *page);
 
-/* page_fired.c: the path of chains, or the callback, whose instance at told_fired_ns fired; NULL: none is known. */
+/* page_fired.c: the path of chains, or the callback, whose instance at told_fired_ns fired; NULL:
+ * none is known. */
 const void *page_fired(const struct page *page);
 
 /* page_instances.c: "instances": the worst ones with the threads around them; with the kernel's

@@ -19,7 +19,7 @@ cd "$KYMO_SOURCE"
 
 flags="-std=gnu11 -O1 -Wall -Wextra -Wno-format-truncation -Werror -D_GNU_SOURCE -Isrc -Iinclude"
 # With what they use of the recorder's side.
-for source in src/inside/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,alive,counts_left,region_view,initlog_cursor},records/left_out_set}.c src/base/{err,points,shared_map}.c; do
+for source in src/inside/tracer/*.c src/recorder/{runtime/{rundir,domain,claim,alive,counts_left,region_view,initlog_cursor},records/left_out_set}.c src/base/{err,points,shared_map,text}.c; do
 	$cc $flags -c -o "$work/$(basename "$(dirname "$source")")-$(basename "$source" .c).o" "$source"
 done
 "${cc%gcc}ar" rcs "$work/all.a" "$work"/*.o	# a test may bring one of them itself

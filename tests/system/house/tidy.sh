@@ -57,7 +57,7 @@ found=$(xargs grep -nE '(^|[^[:alnum:]_>.])((f|fre)?open(64|at|at64)?|json_objec
 
 # Lines have at most 100 columns, with tabs of 8. A line with a text in quotes, a row of a table, and the drawing in a comment may
 # be longer. The number of others only sinks.
-long_max=10
+long_max=0
 grep -E '\.(c|h|hpp)$' "$scratch/code" | xargs awk '
 	/"/ || /^[[:blank:]]*[{[]/ || /\\$/ { next }
 	/^[[:blank:]]*(\/\*|\*)/ && /[|]|[^[:blank:]*]  |[^ -~\t]/ { next }

@@ -25,8 +25,15 @@ static void test_columns(void **state)
 {
 	const uint64_t bucket[] = { 1, 300, 0, 70000, 5 };
 	const struct window_counts counts = { .published = 9 };
-	struct window_row row = { .kind = "topic", .name = "/a", .process = "p", .metric = "latency",
-				  .count = 70306, .bucket = bucket, .buckets = 5, .scale = 5, .bucket_offset = -1,
+	struct window_row row = { .kind = "topic",
+				  .name = "/a",
+				  .process = "p",
+				  .metric = "latency",
+				  .count = 70306,
+				  .bucket = bucket,
+				  .buckets = 5,
+				  .scale = 5,
+				  .bucket_offset = -1,
 				  .counts = &counts };
 	struct window_packed *packed = window_packed_new();
 	struct kymo_err err;
