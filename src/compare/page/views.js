@@ -13,7 +13,7 @@ function headline() {
 	if (worse)
 		return el('h2', {}, el('span', { class: 'bad' }, 'Worse: '), worse + ' of ' + metrics.length + ' metrics.');
 	if (facts.base_runs + facts.new_runs === 2)
-		return el('h2', {}, 'One run a side cannot tell what is slower: record 6 of each, in turn.');
+		return el('h2', {}, 'One run a side does not show what is slower: record 6 of each, in turn.');
 	return of_verdict('not known').length ? el('h2', {}, 'Nothing is known to be worse.') : el('h2', { class: 'ok' }, 'Nothing is worse.');
 }
 

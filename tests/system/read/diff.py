@@ -240,7 +240,7 @@ def main():
         text = diff(*runs, "--", *runs, status=0).stdout
         check(text.startswith(f"{PAIRS} runs each   base/001 and {PAIRS - 1} more -> base/001 and {PAIRS - 1} more"), "operands:", text)
         text = diff("base/001", "new/001", status=0).stdout
-        check("One run a side cannot tell" in text and "suspect    span control:step" in text, "one run:", text)
+        check("One run a side does not show" in text and "suspect    span control:step" in text, "one run:", text)
         blocks(place, environment)
 
         for path in ("base/001", "new/001"):
