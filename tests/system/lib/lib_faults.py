@@ -61,6 +61,14 @@ def true_ns(truth, instance, kernel, cause):
     return min(ns, truth["touched_ns" if cause == "page_fault" else "cpu_ns"])
 
 
+def named_ns(why, instance, truth, kernel):
+    """Time of the cause. Some virtual machines spend most of a page fault before the kernel sees it: that is time of the callback."""
+    if not kernel or truth["fault"] != "pages" or instance["cause"] != "executing":
+        return instance["cause_ns"]
+    return sum(p["ns"] for p in why["parts"]
+               if p["rank"] == instance["rank"] and p["kind"] in FAULTS["pages"].causes and p["who"] == instance["cause_who"])
+
+
 def woken_by(why, instance, truth):
     """Who holds a lock wakes who waits for it."""
     holder = f"{truth['what']} ({truth['tid']})"
@@ -92,7 +100,7 @@ def judge(trace, seed, truth, kernel):
     true = true_ns(truth, hit, kernel, hit["cause"])
     if not true:        # the recording ended before it did
         return None
-    share, true_share = hit["cause_ns"] / hit["latency_ns"], true / hit["latency_ns"]
+    share, true_share = named_ns(why, hit, truth, kernel) / hit["latency_ns"], true / hit["latency_ns"]
     if hit["cause"] not in FAULTS[truth["fault"]].causes or hit["cause_who"] != who(truth):
         # What took longer than the fault is the cause, whoever it was.
         result = "another" if hit["cause_ns"] - hit["cause_usual_ns"] > true else "wrong"
