@@ -312,7 +312,9 @@ def from_elsewhere(network, hosts):
     assert [(rows()[name]['state'], rows()[name]['recorded']) for name in names] == [
         ('wait', 1), ('record', 1), ('wait', 0), ('wait', 1)], rows()
     assert f'{names[1]}: 1 of 1 processes continue recording: a session is active there' in record.said(), record.said()
-    assert record.said().count('kymo record:') == 1, record.said()
+    # On a slow machine it has also said that one host stays in wait.
+    said = [line for line in record.said().splitlines() if line.startswith('kymo record:') and 'stay in wait' not in line]
+    assert len(said) == 1, record.said()
     until('its end', lambda: ready.state() is None)
     ready.trace = lambda: os.path.join(ready.host.root, 'traces', *os.listdir(os.path.join(ready.host.root, 'traces')))
     ready.check_trace()

@@ -25,11 +25,11 @@ SMALL_DISK = ('unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o size=800k non
 class Limited:
     """A relay that may not write larger files. Python ignores SIGXFSZ, and so does the relay."""
 
-    def spawn(self):
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        process = super().spawn()
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (SMALL, before[1]))
-        return process
+    def begin(self):
+        """The thread sanitizer writes a large file before main()."""
+        super().begin()
+        before = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (SMALL, before[1]))
 
 
 class LimitedRelay(Limited, KymoRelay):
