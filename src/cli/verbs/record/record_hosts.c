@@ -129,8 +129,10 @@ static void print_step(struct show *show, enum remote_phase phase, const struct 
 
 	if (show->quiet || show->format != TABLE_TEXT || show->clear)
 		return;
-	if (phase == REMOTE_WATCHING && show->phase != phase)
+	if (phase == REMOTE_WATCHING && show->phase != phase && all.processes)
 		fprintf(stderr, "starting %u processes on %u hosts\n", all.processes, all.hosts);
+	else if (phase == REMOTE_WATCHING && show->phase != phase)
+		fprintf(stderr, "starting what runs on %u hosts\n", all.hosts);
 	if (phase == REMOTE_WATCHING && !show->all_told && all.processes &&
 	    all.state[MACHINE_RECORD] == all.processes) {
 		fprintf(stderr, "all %u processes on %u hosts record; Ctrl-C ends it\n", all.processes, all.hosts);
