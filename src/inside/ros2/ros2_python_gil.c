@@ -12,6 +12,9 @@
  *     waits        timedwait(_PyRuntime ... cond)  ──▶ on_timedwait: one event after each wait
  *     has the GIL  signal(_PyRuntime ... cond)     ──▶ on_signal: its thread, if somebody waits
  *
+ * Whoever gets the GIL signals another variable of _PyRuntime, for a thread that gave it away and
+ * may take it only after somebody else had it: that is no release.
+ *
  * Whoever gets the GIL at once waits for nothing, and is not recorded. Tried with CPython 3.11.
  * Without a GIL (free-threaded builds of 3.13), nobody waits.
  *
@@ -26,6 +29,7 @@
 
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_slots.h"
+#include "inside/tracer/tracer_libc.h"
 
 #define WAIT "pthread_cond_timedwait"
 #define SIGNAL "pthread_cond_signal"
@@ -35,8 +39,9 @@ KYMO_EXPORT void kymo__python_gil(bool on);
 static uintptr_t runtime, runtime_end;
 static int (*timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static int (*signal_one)(pthread_cond_t *);
-static uint32_t waiting;  /* threads that wait for the GIL */
-static int64_t releasing; /* that released it last while one did */
+static uint32_t waiting;    /* threads that wait for the GIL, */
+static const void *awaited; /* for this condition */
+static int64_t releasing;   /* that released it last while one did */
 
 static bool is_gil(const void *condition)
 {
@@ -60,6 +65,7 @@ static int on_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	if (!is_gil(condition) || !kymo_enable_byte(KYMO_POINT_gil_wait))
 		return timedwait(condition, mutex, until);
 	begin_ns = now_ns();
+	__atomic_store_n(&awaited, condition, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
 	status = timedwait(condition, mutex, until);
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
@@ -70,9 +76,16 @@ static int on_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 
 static int on_signal(pthread_cond_t *condition)
 {
-	if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) && is_gil(condition))
+	if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) &&
+	    __atomic_load_n(&awaited, __ATOMIC_RELAXED) == condition)
 		__atomic_store_n(&releasing, syscall(SYS_gettid), __ATOMIC_RELAXED);
 	return signal_one(condition);
+}
+
+/* The threads that waited are not in the child. */
+static void forked(void)
+{
+	waiting = 0;
 }
 
 /* Return: false: this process has no such interpreter. */
@@ -88,6 +101,8 @@ static bool find(void)
 	memcpy(&timedwait, &function, sizeof(function));
 	function = dlsym(RTLD_DEFAULT, SIGNAL);
 	memcpy(&signal_one, &function, sizeof(function));
+	if (!runtime)
+		kymo_at_fork(NULL, NULL, forked);
 	runtime = (uintptr_t)at;
 	runtime_end = runtime + symbol->st_size;
 	return timedwait && signal_one;
