@@ -85,13 +85,13 @@ static void on_gil_wait(struct model *model, const struct now *now)
 	ARGS(gil_wait, now->event);
 	const int64_t tid = args->released_by.i;
 	struct model_gil_wait wait = { .thread = &now->thread->pub,
-				       .start_ns = now->ns - args->duration.i,
 				       .end_ns = now->ns,
 				       .tid = tid > 0 && tid <= INT32_MAX ? (int32_t)tid : 0 };
 	const struct thread *by = NULL;
 
-	if (args->duration.i < 0)
+	if (args->duration.i < 0 || args->duration.i > now->ns)
 		return;
+	wait.start_ns = now->ns - args->duration.i;
 	if (wait.tid)
 		by = map_get(&model->threads, (uint32_t)wait.tid, now->process->pub.index);
 	wait.by = by ? &by->pub : NULL;

@@ -88,9 +88,12 @@ static void on_gil_wait(void *context, const struct model_gil_wait *wait)
 	for (unsigned i = others->gils; wait->tid && i-- > 0;) {
 		struct why_gil *before = &others->gil[i];
 
+		/* They are in order of the end. */
+		if (begin_ns - before->end_ns > GIL_GAP_NS)
+			break;
 		if (before->thread != wait->thread)
 			continue;
-		if (before->tid || begin_ns - before->end_ns > GIL_GAP_NS)
+		if (before->tid)
 			break;
 		before->tid = wait->tid;
 		before->by = wait->by;

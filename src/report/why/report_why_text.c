@@ -18,7 +18,7 @@ static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
 	if (a->kind == WHY_QUEUED)
 		return a->callback == b->callback && a->is_group == b->is_group;
 	if (a->kind == WHY_GIL)
-		return a->by_tid == b->by_tid;
+		return a->by_tid == b->by_tid && a->thread->process == b->thread->process;
 	if (a->kind == WHY_PREEMPTED)
 		return a->by_tid == b->by_tid &&
 		       a->thread->process->host == b->thread->process->host;

@@ -38,6 +38,9 @@ static void rows(void **state)
 	waited(f, 5, 6010 * US, 11000 * US, 0);
 	waited(f, 5, 11010 * US, 12000 * US, 7);
 	waited(f, 6, 7010 * US, 12500 * US, 8);
+	/* Damaged: it would have begun before time did. */
+	on(f, 1, 5);
+	EV(13000 * US, "gil_wait", "duration", P(INT64_MAX), "released_by", P(7));
 	/* Much later: not of the wait before. */
 	waited(f, 5, 20000 * US, 25000 * US, 0);
 	waited(f, 5, 30000 * US, 31000 * US, 6);
