@@ -11,6 +11,9 @@
  * the refusal; if the client was not recorded, when the server sent it. Feedback, the answer of a
  * cancel, and after `kymo attach` the name may come later: a goal is reported LATER_NS after its
  * end. Its id is remembered for a while, so that still later events do not begin it anew.
+ *
+ * Of servers of one name in several processes, all work on a goal; here it is that one's which took
+ * it first.
  */
 #include <string.h>
 
@@ -214,6 +217,12 @@ static void set_end(struct end *end, const struct now *now, uint64_t handle)
 	end->handle = handle;
 }
 
+/* Another process is its server. */
+static bool is_of_other(const struct goal *goal, const struct now *now)
+{
+	return goal->server.process && goal->server.process != now->process;
+}
+
 /* A cancel call that was refused is followed by another one. */
 static bool is_next_cancel(const struct model_goal_way *way, unsigned call)
 {
@@ -293,7 +302,7 @@ static void on_action_request_taken(struct model *model, const struct now *now)
 	struct goal *goal = goal_of_call(model, now, call, &args->goal_id);
 	struct model_goal_way *way;
 
-	if (!goal)
+	if (!goal || is_of_other(goal, now))
 		return;
 	way = &goal->pub.way[call];
 	if (is_next_cancel(way, call) && way->request_taken_ns)
@@ -378,7 +387,7 @@ static void on_action_goal_state(struct model *model, const struct now *now)
 	struct goal *goal = goal_at(model, now, &args->goal_id, true);
 	const uint64_t state = args->state.u;
 
-	if (!goal || !state || state >= MODEL_GOAL_STATES)
+	if (!goal || !state || state >= MODEL_GOAL_STATES || is_of_other(goal, now))
 		return;
 	goal->pub.state = (enum model_goal_state)state;
 	if (!goal->pub.state_ns[state])
@@ -410,7 +419,7 @@ static void on_action_feedback_sent(struct model *model, const struct now *now)
 	ARGS(action_feedback_sent, now->event);
 	struct goal *goal = goal_at(model, now, &args->goal_id, true);
 
-	if (!goal)
+	if (!goal || is_of_other(goal, now))
 		return;
 	set_end(&goal->server, now, args->service_handle.u);
 	if (!goal->pub.server_thread)

@@ -43,10 +43,12 @@ const char *model_goal_status(const struct model_goal *goal)
 	const struct model_goal_way *result = &goal->way[MODEL_GOAL_RESULT],
 				    *send = &goal->way[MODEL_GOAL_SEND];
 
-	if (goal->state)
+	if (goal->state >= MODEL_GOAL_SUCCEEDED)
 		return names[goal->state];
 	if (result->is_answered && result->answer > 0 && result->answer < MODEL_GOAL_STATES)
 		return names[result->answer];
+	if (goal->state)
+		return names[goal->state];
 	if (send->is_answered)
 		return send->answer ? "accepted" : "rejected";
 	return send->request_ns || send->request_taken_ns ? "sent" : NULL;
@@ -137,7 +139,8 @@ static void cut_server(struct model_goal_cut *cut, const struct model_goal *goal
 {
 	const struct model_goal_way *send = &goal->way[MODEL_GOAL_SEND],
 				    *result = &goal->way[MODEL_GOAL_RESULT];
-	const int64_t *state_ns = goal->state_ns, canceling_ns = state_ns[MODEL_GOAL_CANCELING];
+	const int64_t *state_ns = goal->state_ns, canceling_ns = state_ns[MODEL_GOAL_CANCELING],
+		      end_ns = model_goal_end_ns(goal);
 	const struct model_thread *thread = goal->server_thread;
 	int64_t accepted_ns = send->response_ns;
 
@@ -151,10 +154,14 @@ static void cut_server(struct model_goal_cut *cut, const struct model_goal *goal
 		return;
 	}
 	mark(cut, goal, MODEL_GOAL_QUEUED, state_ns[MODEL_GOAL_EXECUTING], thread);
-	mark(cut, goal, MODEL_GOAL_RUNNING, canceling_ns, NULL);
+	if (state_ns[MODEL_GOAL_EXECUTING])
+		mark(cut, goal, MODEL_GOAL_RUNNING, canceling_ns, NULL);
+	else
+		mark(cut, goal, MODEL_GOAL_QUEUED, canceling_ns, thread);
 	mark(cut, goal, canceling_ns ? MODEL_GOAL_STOPPING : MODEL_GOAL_RUNNING,
-	     model_goal_end_ns(goal), NULL);
-	mark(cut, goal, MODEL_GOAL_KEPT, result->response_ns, thread);
+	     end_ns ? end_ns : result->response_ns, NULL);
+	if (end_ns) /* else its event was lost */
+		mark(cut, goal, MODEL_GOAL_KEPT, result->response_ns, thread);
 	mark_way(cut, goal, MODEL_GOAL_ANSWER, result->response_taken_ns, result->client_thread,
 		 &result->response_held);
 }

@@ -82,7 +82,7 @@ struct model_goal_step {
 enum model_goal_part {
 	MODEL_GOAL_REQUEST,   /* sent, until the server took it */
 	MODEL_GOAL_ACCEPTING, /* until the server has accepted or rejected it */
-	MODEL_GOAL_QUEUED,    /* accepted, until it executes */
+	MODEL_GOAL_QUEUED,    /* accepted, until it executes, or is canceling before */
 	MODEL_GOAL_RUNNING,   /* it executes, until it ended, or until it is canceling */
 	MODEL_GOAL_STOPPING,  /* canceling, until it ended */
 	MODEL_GOAL_KEPT,      /* it ended, until the server sent the result */

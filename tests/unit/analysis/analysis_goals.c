@@ -41,6 +41,88 @@ static void both(void **state)
 	assert_ptr_equal(cut.piece[6].of, f->goal[0].client);
 }
 
+/* It is canceled before it executes. */
+static void canceled_early(void **state)
+{
+	struct feed *f = *state;
+	struct model_goal_cut cut;
+
+	both_sides(f);
+	request(f, 100, "goal", id_a, 1);
+	take_request(f, 102, "goal", id_a, gid, 1);
+	state_of(f, 103, id_a, 1);
+	respond(f, 104, "goal", 1, 1);
+	take_response(f, 106, "goal", 1, 1);
+	state_of(f, 150, id_a, 3);
+	finish(f, 200, id_a, 1, 5);
+	model_finish(f->model);
+	model_goal_cut(&cut, &f->goal[0]);
+	assert_int_equal(cut.pieces, 6);
+	check_piece(&cut, 2, MODEL_GOAL_QUEUED, 103, 150);
+	check_piece(&cut, 3, MODEL_GOAL_STOPPING, 150, 202);
+}
+
+/* The event of its end was lost: the result says how it ended, and nobody knows who kept it. */
+static void lost_end(void **state)
+{
+	struct feed *f = *state;
+	struct model_goal_cut cut;
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	request(f, 110, "result", id_a, 1);
+	take_request(f, 111, "result", id_a, gid, 1);
+	respond(f, 203, "result", 1, 6);
+	take_response(f, 204, "result", 1, 6);
+	model_finish(f->model);
+	model_goal_cut(&cut, &f->goal[0]);
+	assert_string_equal(model_goal_status(&f->goal[0]), "aborted");
+	assert_int_equal(cut.pieces, 5);
+	check_piece(&cut, 3, MODEL_GOAL_RUNNING, 105, 203);
+	check_piece(&cut, 4, MODEL_GOAL_ANSWER, 203, 204);
+}
+
+static void other_state(struct feed *f, int64_t ns, int64_t state)
+{
+	on(f, 3, 3);
+	EV(ns, "action_goal_state", "goal_handle", P(GOAL), "#goal_id", id_a, P(16), "state",
+	   P(state));
+}
+
+static void other_takes(struct feed *f, int64_t ns, const char *call)
+{
+	on(f, 3, 3);
+	EV(ns, "action_request_taken", "service_handle", P(SERVER), "\"call", call, "#goal_id",
+	   id_a, P(16), "#client_gid", gid, P(16), "sequence_number", P(1));
+}
+
+/* A second server of that name works on the goal, too: it counts for the one that took it first. */
+static void two_servers(void **state)
+{
+	struct feed *f = *state;
+	struct model_goal_cut cut;
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	other_takes(f, 107, "goal");
+	other_state(f, 108, 1);
+	other_state(f, 109, 2);
+	EV(110, "action_feedback_sent", "service_handle", P(SERVER), "#goal_id", id_a, P(16));
+	feedback(f, 111, id_a);
+	other_state(f, 150, 6);
+	other_takes(f, 160, "result");
+	finish(f, 200, id_a, 1, 4);
+	model_finish(f->model);
+	model_goal_cut(&cut, &f->goal[0]);
+	assert_string_equal(model_goal_status(&f->goal[0]), "succeeded");
+	assert_int_equal(model_goal_end_ns(&f->goal[0]), 202);
+	assert_int_equal(f->goal[0].server->process->pid, 2);
+	assert_int_equal(f->goal[0].sent.count, 1);
+	assert_int_equal(cut.pieces, 6);
+	check_piece(&cut, 3, MODEL_GOAL_RUNNING, 105, 202);
+	assert_int_equal(f->goal[0].way[MODEL_GOAL_RESULT].request_taken_ns, 201);
+}
+
 /* A time that is earlier than the one before it counts as that one. */
 static void backwards(void **state)
 {
@@ -215,7 +297,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(both),          TEST(backwards), TEST(client_alone), TEST(server_alone),
 		TEST(each_feedback), TEST(handled),   TEST(startup),      TEST(late_first),
-		TEST(held),
+		TEST(held),          TEST(canceled_early), TEST(two_servers),
+		TEST(lost_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
