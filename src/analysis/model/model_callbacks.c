@@ -164,7 +164,7 @@ static void on_rclcpp_callback_register(struct model *model, const struct now *n
 	if (!args->symbol.present)
 		return;
 	callback->pub.raw_symbol = model_text(model, &args->symbol);
-	callback->pub.code = model_code_of(model, now->process, callback->pub.raw_symbol);
+	callback->pub.code = model_code_of(now->process, callback->pub.raw_symbol);
 	pretty = symbol_pretty(callback->pub.raw_symbol, strlen(callback->pub.raw_symbol));
 	if (!pretty) {
 		model->out_of_memory = true;

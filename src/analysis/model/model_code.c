@@ -21,7 +21,6 @@
 
 /* The code of all callbacks of a process with one symbol. */
 struct code {
-	const struct process *process;
 	struct model *model;
 	const char *symbol, *file, *build_id;
 	uint64_t address;     /* as linked; 0: a lambda */
@@ -40,32 +39,29 @@ struct code_file {
 static void on_callback_code(struct model *model, const struct now *now)
 {
 	ARGS(callback_code, now->event);
+	const char *symbol = model_word(model, &args->symbol);
 	struct code *code;
 
-	if (!args->symbol.present || !args->file.present)
+	if (!args->symbol.present || !args->file.present || model_code_of(now->process, symbol))
 		return;
 	code = model_alloc(model, sizeof(*code));
 	if (!code)
 		return;
 	*code = (struct code){
-		.process = now->process,
 		.model = model,
-		.symbol = model_word(model, &args->symbol),
+		.symbol = symbol,
 		.file = model_word(model, &args->file),
 		.build_id = model_word(model, &args->build_id),
 		.address = args->address.u,
+		.next = now->process->codes,
 	};
-	if (model_code_of(model, now->process, code->symbol))
-		return;
-	code->next = model->codes;
-	model->codes = code;
+	now->process->codes = code;
 }
 
-struct code *model_code_of(const struct model *model, const struct process *process,
-			   const char *symbol)
+struct code *model_code_of(const struct process *process, const char *symbol)
 {
-	for (struct code *code = model->codes; code; code = code->next)
-		if (code->process == process && strcmp(code->symbol, symbol) == 0)
+	for (struct code *code = process->codes; code; code = code->next)
+		if (strcmp(code->symbol, symbol) == 0)
 			return code;
 	return NULL;
 }

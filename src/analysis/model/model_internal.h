@@ -92,6 +92,7 @@ struct process {
 	/* Services of the latest lifecycle node whose callbacks are not known yet. */
 	struct service *waiting[LIFECYCLE_SERVICES];
 	unsigned waiting_count;
+	struct code *codes; /* model_code.c */
 };
 
 /* A run of a callback that has begun on a thread and has not ended. */
@@ -249,7 +250,6 @@ struct model {
 	/* The attached reader; NULL: the events have another source. */
 	const struct kymo_ctf_reader *reader;
 	struct pool pool;
-	struct code *codes;		/* model_code.c */
 	struct code_file *code_file;	/* NULL: none was looked into */
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
@@ -352,12 +352,13 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 bool model_is_born_here(const struct model *model, int64_t born_ns);
 /* Is a run part of it, of which callback, times and message are known? */
 bool model_frame_is_startup(const struct frame *frame);
-/* model_actions.c: a run of @thread ended that its executor called. */
-void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
-		    int64_t end_ns);
 /* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
 bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
 			   int64_t first_result_ns);
+
+/* model_actions.c: a run of @thread ended that its executor called. */
+void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
+		    int64_t end_ns);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);
@@ -458,13 +459,13 @@ void model_link_ended(const struct frame *frame, int64_t ns);
 void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message);
 
-/* model_content.c */
-/* The type of the messages of a middleware's object, for a new publisher or subscription. */
-/* model_code.c: the code of callbacks with this symbol, or NULL. */
-struct code *model_code_of(const struct model *model, const struct process *process,
-			   const char *symbol);
+/* model_code.c */
+/* The code of callbacks of @process with this symbol, or NULL. */
+struct code *model_code_of(const struct process *process, const char *symbol);
 void model_code_free(struct model *model);
 
+/* model_content.c */
+/* The type of the messages of a middleware's object, for a new publisher or subscription. */
 void model_content_type(struct model *model, const struct process *process, uint64_t rmw_handle,
 			struct topic *topic, const char **name, uint64_t *size);
 /* @sent is @message, which @thread writes: what it contains. */
