@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "report/flow/flow_text.h"
-#include "report/why/report_why_internal.h"
+#include "report/why/report_why_goals.h"
 
 /* The node whose name has what was typed in it, or what has nearly that name; NULL: nothing. */
 static const char *near_name(const struct why_answer *answer)
@@ -22,7 +22,7 @@ static const char *near_name(const struct why_answer *answer)
 	return nearest.name ? nearest.name : *answer->near ? answer->near : NULL;
 }
 
-/* Has a callback, a loop or a span the name that was asked for, whenever it ran? */
+/* Has a callback, an action, a loop or a span the name that was asked for, whenever it ran? */
 static bool is_known(const struct why_answer *answer)
 {
 	bool known = answer->is_known || !answer->options->callback;
@@ -44,8 +44,9 @@ static void empty_at(const struct why_answer *answer, char *buffer, size_t size)
 			       o->pattern || o->callback ? "Nothing of that name" : "No callback, loop or span");
 	else
 		(void)snprintf(buffer, size,
-			       "No callback, loop or span of the trace has the name '%s'.%s%s%s `kymo report --section callbacks "
-			       "--section loops --section spans` lists those that it has.",
+			       "No callback, action, loop or span of the trace has the name '%s'.%s%s%s "
+			       "`kymo report --section callbacks --section actions --section loops "
+			       "--section spans` lists those that it has.",
 			       o->callback, near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -70,6 +71,8 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
+	else if (answer->has_open_goals)
+		(void)snprintf(buffer, size, "%s", why_goals_open());
 	else if (o->at_ns)
 		empty_at(answer, buffer, size);
 	else if (!model_facts(answer->model)->ros_events && o->callback)

@@ -50,15 +50,31 @@ static int pass(struct goal_answer *answer, const struct model_listener *listene
 
 /* ---- which action ---- */
 
-/* Goals that did not run say nothing about how long one takes. */
-static bool counts(const struct goal_answer *answer, const struct model_goal *goal,
-		   const struct model_goal_cut *cut)
+static bool is_named(const struct goal_answer *answer, const struct model_goal *goal,
+		     const struct model_goal_cut *cut)
 {
 	const struct why_options *o = answer->options;
 
-	return goal->action && !model_goal_is_rejected(goal) &&
-	       (cut->is_whole || model_goal_end_ns(goal)) && cut->begin_ns >= o->begin_ns &&
-	       cut->begin_ns <= o->end_ns && text_ros_glob(answer->glob, goal->action);
+	return goal->action && cut->begin_ns >= o->begin_ns && cut->begin_ns <= o->end_ns &&
+	       text_ros_glob(answer->glob, goal->action);
+}
+
+/* Goals that did not run say nothing about how long one takes. */
+static bool has_ended(const struct model_goal *goal, const struct model_goal_cut *cut)
+{
+	return !model_goal_is_rejected(goal) && (cut->is_whole || model_goal_end_ns(goal));
+}
+
+static bool counts(const struct goal_answer *answer, const struct model_goal *goal,
+		   const struct model_goal_cut *cut)
+{
+	return has_ended(goal, cut) && is_named(answer, goal, cut);
+}
+
+const char *why_goals_open(void)
+{
+	return "No goal of that action has ended, but for those that were refused. "
+	       "`kymo report --section actions` counts them.";
 }
 
 static struct goal_action *action_of(struct goal_answer *answer, const char *name)
@@ -92,7 +108,10 @@ static void on_first(void *context, const struct model_goal *goal)
 	int64_t ns;
 
 	model_goal_cut(&cut, goal);
-	action = counts(answer, goal, &cut) ? action_of(answer, goal->action) : NULL;
+	if (!is_named(answer, goal, &cut))
+		return;
+	answer->has_others |= !has_ended(goal, &cut);
+	action = has_ended(goal, &cut) ? action_of(answer, goal->action) : NULL;
 	if (!action)
 		return;
 	ns = cut.end_ns - cut.begin_ns;
@@ -323,7 +342,8 @@ int why_goals_answer(struct why_answer *answer, struct why_said *said, struct ky
 	goals->reader = answer->reader;
 	goals->path = answer->path;
 	status = why_goals_find(goals, err) ? -1 : goals->instances != 0;
-	answer->is_known |= goals->chosen != NULL;
+	answer->is_known |= goals->chosen || goals->has_others;
+	answer->has_open_goals = !goals->chosen && goals->has_others;
 	if (status > 0 && said) {
 		why_goals_label(goals, said->worst, sizeof(said->worst));
 		why_goals_sentence(goals, 0, said->why, sizeof(said->why));

@@ -57,6 +57,7 @@ struct goal_answer {
 	struct goal_action *action;
 	unsigned actions, actions_size;
 	const struct goal_action *chosen; /* NULL: none */
+	bool has_others;                  /* goals that were refused, or did not end */
 	bool is_whole;                    /* its goals are compared from sent to result taken */
 	uint64_t count;
 	int64_t usual_ns; /* their p50; 0: there is only one */
@@ -86,6 +87,9 @@ const char *why_goals_named(const char *operand);
  */
 int why_goals_find(struct goal_answer *answer, struct kymo_err *err);
 void why_goals_free(struct goal_answer *answer);
+
+/** why_goals_open() - the sentence if no goal of the action ended. */
+const char *why_goals_open(void);
 
 /* report_why_goals_cut.c */
 void why_goals_cut(const struct goal_answer *answer, struct goal_instance *instance);

@@ -3,6 +3,7 @@
  * `kymo flow` for goals of actions: the worst goal step by step, at the client and at the server,
  * with each message of feedback.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,7 @@ static void put(const struct goal_answer *answer, struct table *t, unsigned rank
 static int print_goal(const struct goal_answer *answer, struct table *t, unsigned rank)
 {
 	const struct goal_instance *instance = &answer->worst[rank];
+	const uint64_t feedback = instance->goal.sent.count + instance->goal.received.count;
 	struct goal_rows steps = { .step = calloc(STEPS_MAX, sizeof(struct goal_row)) };
 
 	if (!steps.step)
@@ -164,9 +166,10 @@ static int print_goal(const struct goal_answer *answer, struct table *t, unsigne
 	for (unsigned i = 0; i < steps.count; i++)
 		put(answer, t, rank, &steps.step[i]);
 	free(steps.step);
-	if (answer->options->format == TABLE_TEXT && instance->steps > TEXT_FEEDBACK_MAX)
-		table_note(t, "%u more messages of feedback: --format json lists them.",
-			   instance->steps - TEXT_FEEDBACK_MAX);
+	if (answer->options->format == TABLE_TEXT && feedback > TEXT_FEEDBACK_MAX)
+		table_note(t, "%" PRIu64 " more messages of feedback: --format json lists %s.",
+			   feedback - TEXT_FEEDBACK_MAX,
+			   feedback > GOAL_STEPS_MAX ? "the first 10000" : "them");
 	return 0;
 }
 
@@ -204,13 +207,20 @@ int why_flow_goals(struct kymo_ctf_reader *reader, const char *path,
 	answer->glob = named ? named : options->callback;
 	answer->reader = reader;
 	answer->path = path;
-	status = why_goals_find(answer, err) ? -1 : !answer->chosen ? 0 : answer->instances ? 1 : 2;
+	if (why_goals_find(answer, err))
+		status = -1;
+	else if (answer->chosen)
+		status = answer->instances ? 1 : 2;
+	else
+		status = answer->has_others ? 2 : 0;
 	if (status == 1 && print(answer, table))
 		status = err_no_memory(err);
 	else if (status == 2)
 		table_value_text(table, "why_empty", "Nothing to show",
-				 "No goal of that action was under way at that time. Without --at, "
-				 "`kymo flow` shows the longest one.");
+				 !answer->chosen
+					 ? why_goals_open()
+					 : "No goal of that action that has ended was under way at that "
+					   "time. Without --at, `kymo flow` shows the longest one.");
 	why_goals_free(answer);
 	free(answer);
 	return status;

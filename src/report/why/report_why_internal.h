@@ -60,6 +60,7 @@ struct why_answer {
 	struct why_parts usual_because;
 	/* of the usual one, next to each instance */
 	struct why_parts usual_parts[WHY_WORST_MAX];
+	bool has_open_goals;    /* an action has it, but no goal that ended and was not refused */
 	bool is_known;		/* something has the name that was asked for, ... */
 	char near[1024];	/* ... or, "": nothing has nearly that name */
 	/* the way of a message is transport because only one of two is split */

@@ -277,7 +277,7 @@ static void look_for_name(struct why_answer *answer, const struct span_answer *s
 	const char *typed = answer->options->callback, *colon = strrchr(typed, ':');
 	struct text_nearest nearest = { 0 };
 
-	answer->is_known = spans->is_found;
+	answer->is_known |= spans->is_found;
 	for (unsigned i = 0; i < spans_stats_count(spans->stats, SPANS_OF_SPANS); i++)
 		text_nearest_try(&nearest, colon ? colon + 1 : typed,
 				 spans_stats_row(spans->stats, SPANS_OF_SPANS, i)->name->name);

@@ -94,6 +94,21 @@ def check_text(trace, why):
     check(why["worst"].startswith("goal a0000000-"), why["worst"])
 
 
+def check_nothing(work, trace, rows):
+    """Why there is no answer: no goal was under way, or none has ended."""
+    before = min(row["sent_ns"] for row in rows) - 1
+    at = f"{before // 10 ** 9}.{before % 10 ** 9:09}"
+    text = kymo("why", trace, "/count", "--at", at, status=6)
+    check("Nothing of that name ran at that time" in text, text)
+    check("under way at that time" in kymo("flow", trace, "/count", "--at", at, status=6), "flow of another time")
+    place = os.path.join(work, "refused")
+    os.mkdir(place)
+    trace = record_actions(place, 1)
+    for verb in "why", "flow":
+        text = kymo(verb, trace, "/count", status=6)
+        check("No goal of that action has ended" in text, text)
+
+
 def main(work):
     require()
     trace = record_actions(work, COUNT, SLOW, HELD)
@@ -105,6 +120,7 @@ def main(work):
     check_held(trace, rows)
     check_flow(trace, rows, why)
     check_text(trace, why)
+    check_nothing(work, trace, rows)
 
 
 in_directory(main)
