@@ -323,6 +323,7 @@ static int read_entity(struct summary *summary, struct json_object *object)
 		entity->label = get_text(summary, object, "label");
 	else if (strstr(entity->of, " #")) /* one of several with these names */
 		entity->label = twin_label(summary, entity);
+	entity->pid = (int32_t)get_i64(object, "pid");
 	entity->ask = get_text(summary, object, "ask");
 	entity->period_ns = get_i64(object, "period_ns");
 	entity->is_startup = get_bool(object, "startup");
@@ -375,6 +376,7 @@ static void read_facts(struct summary *summary, struct json_object *object)
 	summary->ros_events = json_get_u64(object, "ros_events");
 	summary->windows = json_get_u64(object, "windows");
 	summary->nodes = json_get_u64(object, "nodes");
+	summary->processes = json_get_u64(object, "processes");
 	summary->trust = (struct summary_trust){
 		.lost_events = json_get_u64(trust, "lost_events"),
 		.lost_packets = json_get_u64(trust, "lost_packets"),

@@ -273,8 +273,10 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	json_text_string(json, "name", entity->name);
 	put_text(json, "of", entity->of);
 	/* A pid says nothing about another run. */
-	if (entity->label != entity->name && !entity->pid)
+	if (entity->label != entity->name && (is_exact || !entity->pid))
 		put_text(json, "label", entity->label);
+	if (is_exact && entity->pid)
+		json_text_i64(json, "pid", entity->pid);
 	put_text(json, "ask", entity->ask);
 	if (entity->period_ns)
 		json_text_i64(json, "period_ns", entity->period_ns);
@@ -340,6 +342,8 @@ static void put_summary(struct json_text *json, const struct summary *summary, b
 	json_text_u64(json, "ros_events", summary->ros_events);
 	json_text_u64(json, "windows", summary->windows);
 	json_text_u64(json, "nodes", summary->nodes);
+	if (is_exact)
+		put_u64(json, "processes", summary->processes);
 	put_trust(json, summary);
 	json_text_open(json, "entities", '[');
 	for (unsigned i = 0; i < summary->entities; i++)

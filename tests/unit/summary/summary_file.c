@@ -123,10 +123,17 @@ static void exact(void **state)
 	char *text[2];
 
 	(void)state;
+	assert_int_not_equal(summary->processes, 0);
+	/* One of two of its names. */
+	summary->entity[0]->label = "twin (talker 42)";
+	summary->entity[0]->pid = 42;
 	text[0] = summary_put_exact(summary, &size[0]);
 	assert_non_null(text[0]);
 	read = summary_get_exact(text[0]);
 	assert_non_null(read);
+	assert_int_equal(read->processes, summary->processes);
+	assert_string_equal(read->entity[0]->label, "twin (talker 42)");
+	assert_int_equal(read->entity[0]->pid, 42);
 	for (unsigned i = 0; i < summary->entities; i++) {
 		const struct summary_entity *x = summary->entity[i], *y = read->entity[i];
 
