@@ -216,11 +216,11 @@ static inline __attribute__((always_inline)) int
 give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *event)
 {
 	const struct event_record *record = s->next;
-	const uint8_t *body = s->window.bytes + RECORD_POS(record) / 8;
+	const uint64_t body = RECORD_POS(record) / 8;
 	const struct event_class *class;
 
-	/* Numbers: what is fetched may be behind the end of both. */
-	__builtin_prefetch((const void *)((uintptr_t)body + AHEAD_BYTES));
+	/* Numbers: what is fetched may be behind the end of both, and a loss has no bytes. */
+	__builtin_prefetch((const void *)((uintptr_t)s->window.bytes + body + AHEAD_BYTES));
 	__builtin_prefetch((const void *)((uintptr_t)record + AHEAD_RECORDS * sizeof(*record)));
 	give_common(s, record->key, event);
 	if (__builtin_expect(RECORD_CLASS(record) == RECORD_LOSS || r->map_time, 0))
@@ -232,7 +232,7 @@ give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *eve
 	event->class = &class->pub;
 	for (unsigned left = class->absent; left; left &= left - 1)
 		event->value[__builtin_ctz(left)] = (struct kymo_ctf_value){ 0 };
-	plan_fetch_simple(&class->plan, body, event->value);
+	plan_fetch_simple(&class->plan, s->window.bytes + body, event->value);
 	return 1;
 }
 
