@@ -8,6 +8,7 @@
  * If a file is unloaded and another one is loaded in its place, the other one has no fact.
  */
 #include "inside/functions/functions_files.h"
+#include "inside/functions/functions_frames.h"
 #include "inside/functions/functions_returns.h"
 
 #include <link.h>
@@ -172,6 +173,7 @@ static void in_child(void)
 	known_count = 0;
 	functions_near = (struct functions_range){ 0, 0 };
 	functions_stacks_in_child();
+	functions_frames_in_child();
 }
 
 void functions_begin(struct kymo_guest *guest)

@@ -33,12 +33,23 @@ static struct {
 } kept[KEPT];
 static uint32_t generation = 1;
 static uint32_t closing; /* calls of dlclose() that run */
+static __thread uint32_t own_closing;
+
+static void make_old(void)
+{
+	if (__atomic_load_n(&generation, __ATOMIC_RELAXED) < GENERATIONS)
+		__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+}
 
 static uint64_t current_key(uintptr_t pc)
 {
-	const uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	uint32_t now;
 
-	if (__atomic_load_n(&closing, __ATOMIC_ACQUIRE) || now >= GENERATIONS)
+	/* In this order: that none runs any more means that the last one has counted. */
+	if (__atomic_load_n(&closing, __ATOMIC_ACQUIRE))
+		return 0;
+	now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	if (now >= GENERATIONS)
 		return 0;
 	return (uint64_t)now << GENERATION_SHIFT | pc;
 }
@@ -73,6 +84,8 @@ static void keep(uint64_t key, const struct functions_frame *frame)
 		    !__atomic_compare_exchange_n(&kept[at].key, &old, BUSY, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
+		/* Who reads the new frame does not read the old key behind it. */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
 		kept[at].frame = *frame;
 		__atomic_store_n(&kept[at].key, key, __ATOMIC_RELEASE);
 		return;
@@ -105,12 +118,25 @@ KYMO_EXPORT int dlclose(void *library)
 	int (*const next)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
 	int status;
 
+	own_closing++;
 	__atomic_fetch_add(&closing, 1, __ATOMIC_ACQ_REL);
 	status = next ? next(library) : -1;
-	if (__atomic_load_n(&generation, __ATOMIC_RELAXED) < GENERATIONS)
-		__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+	make_old();
 	__atomic_fetch_sub(&closing, 1, __ATOMIC_ACQ_REL);
+	own_closing--;
 	return status;
+}
+
+void functions_frames_in_child(void)
+{
+	make_old();
+	__atomic_store_n(&closing, own_closing, __ATOMIC_RELEASE);
+}
+
+#else
+
+void functions_frames_in_child(void)
+{
 }
 
 #endif

@@ -30,4 +30,8 @@ struct functions_frame functions_find_frame(uintptr_t pc);
  * memory of libc. */
 struct functions_frame functions_read_frame(uintptr_t pc);
 
+/** functions_frames_in_child() - after fork(), in the child: a dlclose() of another thread does not
+ * go on here. */
+void functions_frames_in_child(void);
+
 #endif

@@ -153,7 +153,7 @@ static bool read_entry(struct entry *entry, const uint8_t *at)
 
 struct unwind_machine {
 	uint64_t at; /* from the begin of the function */
-	struct functions_frame frame, first, remembered[STATES];
+	struct functions_frame frame, remembered[STATES];
 	unsigned count;
 	bool has_place;
 };
