@@ -237,8 +237,8 @@ char *model_callback_label(const struct model_callback *callback, char *buffer, 
 /**
  * model_callback_location() - file and line of its source, such as "src/talker.cpp:42"
  *
- * The program's file must be on this machine, as it was when it was recorded, with debug
- * information. Context: the first call for a symbol reads that file.
+ * The program's file must be on this machine, as it was when it was recorded, with a build id and
+ * debug information. Context: the first call for a symbol reads that file.
  * Return: valid as long as the model; "": not known.
  */
 const char *model_callback_location(const struct model_callback *callback);

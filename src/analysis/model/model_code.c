@@ -18,6 +18,7 @@
 #include "analysis/model/model_symbol.h"
 
 #define LAMBDA "{lambda("
+#define DEBUG_PATH_MAX 256
 
 /* The code of all callbacks of a process with one symbol. */
 struct code {
@@ -28,12 +29,13 @@ struct code {
 	struct code *next;
 };
 
-/* The file that was looked into last, and the file with its debug information. */
+/* What was read of the file that was looked into last, and of the one with its debug
+ * information. */
 struct code_file {
 	const char *path, *build_id;
-	struct elf elf, debug;
 	struct elf_functions functions;
-	bool is_open, has_debug;
+	struct code_lines lines[2];
+	bool is_open;
 };
 
 static void on_callback_code(struct model *model, const struct now *now)
@@ -73,9 +75,8 @@ static void file_close(struct code_file *file)
 	if (!file->is_open)
 		return;
 	elf_functions_free(&file->functions);
-	elf_close(&file->elf);
-	if (file->has_debug)
-		elf_close(&file->debug);
+	code_lines_close(&file->lines[0]);
+	code_lines_close(&file->lines[1]);
 	*file = (struct code_file){ 0 };
 }
 
@@ -86,6 +87,7 @@ void model_code_free(struct model *model)
 	free(model->code_file);
 }
 
+/* Without a build id, nothing says whether a file is the same. */
 static bool is_same(const struct elf *elf, const char *build_id)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -94,47 +96,64 @@ static bool is_same(const struct elf *elf, const char *build_id)
 
 	for (unsigned i = 0; i < size; i++)
 		(void)snprintf(text + 2 * (size_t)i, 3, "%02x", id[i]);
-	return strcmp(text, build_id) == 0;
+	return size && strcmp(text, build_id) == 0;
 }
 
-static void open_debug(struct code_file *file)
+/* Where distributions install the debug information of a file. Return: false: nowhere. */
+static bool debug_path(const char *build_id, char path[DEBUG_PATH_MAX])
 {
-	char path[256];
+	const size_t length = strlen(build_id);
 
-	if (strlen(file->build_id) < 4 ||
-	    strspn(file->build_id, "0123456789abcdef") != strlen(file->build_id))
+	if (length < 4 || length > 2 * ELF_BUILD_ID_MAX ||
+	    strspn(build_id, "0123456789abcdef") != length)
+		return false;
+	(void)snprintf(path, DEBUG_PATH_MAX, "/usr/lib/debug/.build-id/%.2s/%.128s.debug",
+		       build_id, build_id + 2);
+	return true;
+}
+
+/* @elf: the file itself. */
+static void read_file(struct code_file *file, const struct elf *elf)
+{
+	char path[DEBUG_PATH_MAX];
+	struct elf debug;
+
+	code_lines_open(&file->lines[0], elf);
+	if (!debug_path(file->build_id, path) || elf_open(&debug, path, NULL)) {
+		elf_functions(elf, &file->functions);
 		return;
-	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%.128s.debug",
-		       file->build_id, file->build_id + 2);
-	file->has_debug = elf_open(&file->debug, path, NULL) == 0;
+	}
+	code_lines_open(&file->lines[1], &debug);
+	elf_functions(&debug, &file->functions);
+	elf_close(&debug);
 }
 
 /* Return: false: it is not here, or was built again since. */
 static bool file_open(struct code_file *file, const struct code *code)
 {
+	struct elf elf;
+
 	if (file->is_open && strcmp(file->path, code->file) == 0 &&
 	    strcmp(file->build_id, code->build_id) == 0)
 		return true;
 	file_close(file);
-	if (*code->file != '/' || elf_open(&file->elf, code->file, NULL))
+	if (*code->file != '/' || elf_open(&elf, code->file, NULL))
 		return false;
-	if (!file->elf.readable || !is_same(&file->elf, code->build_id)) {
-		elf_close(&file->elf);
-		return false;
+	if (elf.readable && is_same(&elf, code->build_id)) {
+		file->is_open = true;
+		file->path = code->file;
+		file->build_id = code->build_id;
+		read_file(file, &elf);
 	}
-	file->is_open = true;
-	file->path = code->file;
-	file->build_id = code->build_id;
-	open_debug(file);
-	elf_functions(file->has_debug ? &file->debug : &file->elf, &file->functions);
-	return true;
+	elf_close(&elf);
+	return file->is_open;
 }
 
 static bool line_at(const struct code_file *file, uint64_t address, uint64_t end,
 		    struct code_line *line)
 {
-	return code_line(&file->elf, address, end, line) ||
-	       (file->has_debug && code_line(&file->debug, address, end, line));
+	return code_line(&file->lines[0], address, end, line) ||
+	       code_line(&file->lines[1], address, end, line);
 }
 
 /* ---- the function of a lambda ---- */

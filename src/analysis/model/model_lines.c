@@ -13,18 +13,6 @@
 #define NAMES_MAX 65536u /* files or directories of a unit */
 #define FORMATS_MAX 16u
 
-/* Sections that hold texts. */
-struct line_texts {
-	char *at; /* a NUL follows */
-	uint64_t size;
-};
-
-struct line_tables {
-	uint8_t *lines;
-	uint64_t size;
-	struct line_texts line_str, str;
-};
-
 /* Bytes that are read from the front. Behind the end all is zero, and `over` says so. */
 struct bytes {
 	const uint8_t *at, *end;
@@ -98,18 +86,17 @@ struct unit {
 	unsigned version, op_least, line_range, op_base;
 	int line_base;
 	uint8_t op_length[256];
-	struct name *file;
-	const char **directory;
+	struct name *file, *directory; /* [NAMES_MAX], for all units in turn */
 	unsigned files, directories;
 };
 
-static const char *text_at(const struct line_texts *texts, uint64_t offset)
+static const char *text_at(const struct code_texts *texts, uint64_t offset)
 {
 	return offset < texts->size ? texts->at + offset : "";
 }
 
 /* A value of DWARF 5's tables of names. */
-static void take_form(struct bytes *b, const struct line_tables *tables, uint64_t form,
+static void take_form(struct bytes *b, const struct code_lines *tables, uint64_t form,
 		      const char **text, uint64_t *number)
 {
 	switch (form) {
@@ -125,17 +112,9 @@ static void take_form(struct bytes *b, const struct line_tables *tables, uint64_
 	case 0x0f: /* DW_FORM_udata */
 		*number = take_leb(b, false);
 		break;
-	case 0x0b: /* DW_FORM_data1, 2, 4, 8, 16 */
-		*number = take(b, 1);
-		break;
-	case 0x05:
-		*number = take(b, 2);
-		break;
-	case 0x06:
-		*number = take(b, 4);
-		break;
-	case 0x07:
-		*number = take(b, 8);
+	case 0x0b: /* DW_FORM_data1 and 2, 4, 8, 16 */
+	case 0x05 ... 0x07:
+		*number = take(b, form == 0x0b ? 1 : 1u << (form - 4));
 		break;
 	case 0x1e:
 		pass_over(b, 16);
@@ -148,7 +127,9 @@ static void take_form(struct bytes *b, const struct line_tables *tables, uint64_
 	}
 }
 
-static unsigned take_names(struct bytes *b, const struct line_tables *tables, struct name **names)
+/* Return: how many are in @names. */
+static unsigned take_names(struct bytes *b, const struct code_lines *tables,
+			   struct name names[NAMES_MAX])
 {
 	uint64_t format[FORMATS_MAX][2], count;
 	unsigned formats = (unsigned)take(b, 1);
@@ -160,36 +141,30 @@ static unsigned take_names(struct bytes *b, const struct line_tables *tables, st
 		format[i][1] = take_leb(b, false);
 	}
 	count = take_leb(b, false);
-	if (b->over || count > NAMES_MAX)
-		count = 0;
-	*names = calloc(count + 1, sizeof(**names));
-	for (unsigned i = 0; *names && i < count && !b->over; i++) {
-		(*names)[i].text = "";
+	/* Each has a byte at least: what has no bytes would cost time and no room in the file. */
+	if (!formats || count > NAMES_MAX || count > (uint64_t)(b->end - b->at))
+		b->over |= count != 0;
+	for (unsigned i = 0; i < count && !b->over; i++) {
+		names[i] = (struct name){ "", 0 };
 		for (unsigned k = 0; k < formats; k++) {
 			const char *text = "";
 			uint64_t number = 0;
 
 			take_form(b, tables, format[k][1], &text, &number);
 			if (format[k][0] == 1) /* DW_LNCT_path */
-				(*names)[i].text = text;
+				names[i].text = text;
 			else if (format[k][0] == 2) /* DW_LNCT_directory_index */
-				(*names)[i].directory = number;
+				names[i].directory = number;
 		}
 	}
-	return *names && !b->over ? (unsigned)count : 0;
+	return b->over ? 0 : (unsigned)count;
 }
 
-static bool names_of_5(struct unit *unit, struct bytes *b, const struct line_tables *tables)
+static bool names_of_5(struct unit *unit, struct bytes *b, const struct code_lines *tables)
 {
-	struct name *directory;
-
-	unit->directories = take_names(b, tables, &directory);
-	unit->directory = calloc(unit->directories + 1, sizeof(*unit->directory));
-	for (unsigned i = 0; unit->directory && directory && i < unit->directories; i++)
-		unit->directory[i] = directory[i].text;
-	free(directory);
-	unit->files = take_names(b, tables, &unit->file);
-	return unit->directory && unit->file && !b->over;
+	unit->directories = take_names(b, tables, unit->directory);
+	unit->files = take_names(b, tables, unit->file);
+	return !b->over;
 }
 
 /* Before DWARF 5, the numbers of both begin with 1; directory 0 is that of the compiler, which only
@@ -198,26 +173,21 @@ static bool names_before_5(struct unit *unit, struct bytes *b)
 {
 	const char *text = "";
 
-	unit->directory = calloc(NAMES_MAX, sizeof(*unit->directory));
-	unit->file = calloc(NAMES_MAX, sizeof(*unit->file));
-	if (!unit->directory || !unit->file)
-		return false;
 	do {
-		unit->directory[unit->directories++] = text;
+		unit->directory[unit->directories++] = (struct name){ text, 0 };
 		text = take_text(b);
 	} while (*text && unit->directories < NAMES_MAX);
-	unit->file[unit->files++].text = "";
+	unit->file[unit->files++] = (struct name){ "", 0 };
 	for (text = take_text(b); *text && unit->files < NAMES_MAX; text = take_text(b)) {
-		unit->file[unit->files].text = text;
-		unit->file[unit->files++].directory = take_leb(b, false);
+		unit->file[unit->files++] = (struct name){ text, take_leb(b, false) };
 		(void)take_leb(b, false); /* time */
 		(void)take_leb(b, false); /* size */
 	}
 	return !b->over;
 }
 
-/* Return: false: the unit cannot be read. @b is then anywhere in it, else behind the names. */
-static bool head_of(struct unit *unit, struct bytes *b, const struct line_tables *tables)
+/* Return: false: the unit cannot be read. @b is then anywhere in it, else at its program. */
+static bool head_of(struct unit *unit, struct bytes *b, const struct code_lines *tables)
 {
 	uint64_t head;
 	const uint8_t *program;
@@ -251,20 +221,42 @@ static bool head_of(struct unit *unit, struct bytes *b, const struct line_tables
 /* ---- the machine ---- */
 
 struct line_row {
-	uint64_t address, file;
-	uint64_t line;
+	uint64_t address, file, line;
 };
 
 struct search {
 	uint64_t address, end, best; /* best: where the code of the answer begins */
 	struct code_line *found;
-	bool has;
+	bool has, is_done; /* is_done: no other row is earlier */
 };
 
+static bool is_below(const char *path, const char *directory)
+{
+	const char *at = strstr(path, directory);
+
+	return at && (at == path || at[-1] == '/');
+}
+
+/* Headers of the system, of C++ and of ROS 2. A workspace may have sources in a directory called
+ * rclcpp, too. */
 static bool is_inlined(const char *path)
 {
-	return strncmp(path, "/usr/include/", 13) == 0 || strstr(path, "/include/c++/") ||
-	       strstr(path, "/rclcpp/") || strstr(path, "/tracetools/");
+	return strncmp(path, "/usr/include/", 13) == 0 || strncmp(path, "/usr/lib/", 9) == 0 ||
+	       strncmp(path, "/opt/ros/", 9) == 0 || is_below(path, "include/c++/") ||
+	       is_below(path, "include/rclcpp") || is_below(path, "include/tracetools/");
+}
+
+/* With its directory, which DWARF 5 may give from the one that the compiler ran in. */
+static void path_of(const struct unit *unit, const struct name *file, char *path, size_t size)
+{
+	const char *directory = "", *base = "";
+
+	if (*file->text != '/' && file->directory < unit->directories)
+		directory = unit->directory[file->directory].text;
+	if (unit->version == 5 && *directory && *directory != '/' && file->directory)
+		base = unit->directory[0].text;
+	(void)snprintf(path, size, "%s%s%s%s%s", base, *base ? "/" : "", directory,
+		       *directory ? "/" : "", file->text);
 }
 
 /* @row holds until @next. */
@@ -273,23 +265,20 @@ static void look_at(struct search *search, const struct unit *unit, const struct
 {
 	const uint64_t end = search->end ? search->end : search->address + 1;
 	const uint64_t from = row->address > search->address ? row->address : search->address;
-	const char *directory = "", *name;
 	char path[sizeof(search->found->file)];
 
 	/* Of several rows at the first address, the first is the line of the function itself. */
 	if ((from >= next && row->address != search->address) || from >= end ||
 	    (search->has && from >= search->best) || !row->line || row->file >= unit->files)
 		return;
-	name = unit->file[row->file].text;
-	if (*name != '/' && unit->file[row->file].directory < unit->directories)
-		directory = unit->directory[unit->file[row->file].directory];
-	(void)snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name);
-	if (!*name || (search->end && is_inlined(path)))
+	path_of(unit, &unit->file[row->file], path, sizeof(path));
+	if (!*unit->file[row->file].text || (search->end && is_inlined(path)))
 		return;
 	memcpy(search->found->file, path, sizeof(path));
 	search->found->line = (unsigned)row->line;
 	search->best = from;
 	search->has = true;
+	search->is_done = from == search->address;
 }
 
 static void run(struct search *search, const struct unit *unit, struct bytes *b)
@@ -298,7 +287,7 @@ static void run(struct search *search, const struct unit *unit, struct bytes *b)
 	struct line_row now = first, last = first;
 	bool is_open = false, keeps = false; /* a row was emitted; its sequence is in the file */
 
-	while (b->at < b->end && !b->over) {
+	while (b->at < b->end && !b->over && !search->is_done) {
 		const unsigned op = (unsigned)take(b, 1);
 		bool emits = false, ends = false;
 
@@ -353,13 +342,15 @@ static void run(struct search *search, const struct unit *unit, struct bytes *b)
 
 /* ---- the section ---- */
 
-static void search_units(struct search *search, const struct line_tables *tables)
+/* @room: for the names of a unit. */
+static void search_units(struct search *search, const struct code_lines *tables,
+			 const struct unit *room)
 {
 	struct bytes all = { tables->lines, tables->lines + tables->size, false, false };
 
-	while (all.at < all.end && !all.over) {
+	while (all.at < all.end && !all.over && !search->is_done) {
 		struct bytes b = all;
-		struct unit unit = { 0 };
+		struct unit unit = *room;
 		uint64_t size = take(&b, 4);
 
 		if (size == UINT32_MAX) {
@@ -372,23 +363,37 @@ static void search_units(struct search *search, const struct line_tables *tables
 		b.over = false;
 		if (head_of(&unit, &b, tables))
 			run(search, &unit, &b);
-		free(unit.file);
-		free((void *)unit.directory);
 	}
 }
 
-bool code_line(const struct elf *elf, uint64_t address, uint64_t end, struct code_line *found)
+bool code_line(const struct code_lines *tables, uint64_t address, uint64_t end,
+	       struct code_line *found)
 {
 	struct search search = { .address = address, .end = end, .found = found };
-	struct line_tables tables;
+	const struct unit room = {
+		.file = malloc(NAMES_MAX * sizeof(*room.file)),
+		.directory = malloc(NAMES_MAX * sizeof(*room.directory)),
+	};
 
-	tables.lines = elf_section_named(elf, ".debug_line", &tables.size);
-	tables.line_str.at = elf_section_named(elf, ".debug_line_str", &tables.line_str.size);
-	tables.str.at = elf_section_named(elf, ".debug_str", &tables.str.size);
-	if (tables.lines)
-		search_units(&search, &tables);
-	free(tables.lines);
-	free(tables.line_str.at);
-	free(tables.str.at);
+	if (tables->lines && room.file && room.directory)
+		search_units(&search, tables, &room);
+	free(room.file);
+	free(room.directory);
 	return search.has;
+}
+
+void code_lines_open(struct code_lines *tables, const struct elf *elf)
+{
+	*tables = (struct code_lines){ 0 };
+	tables->lines = elf_section_named(elf, ".debug_line", &tables->size);
+	tables->line_str.at = elf_section_named(elf, ".debug_line_str", &tables->line_str.size);
+	tables->str.at = elf_section_named(elf, ".debug_str", &tables->str.size);
+}
+
+void code_lines_close(struct code_lines *tables)
+{
+	free(tables->lines);
+	free(tables->line_str.at);
+	free(tables->str.at);
+	*tables = (struct code_lines){ 0 };
 }

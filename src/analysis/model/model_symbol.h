@@ -43,16 +43,30 @@ struct code_line {
 	unsigned line;
 };
 
+/* The line tables of a file, in memory: sections of it. Only .debug_line must be there. */
+struct code_lines {
+	uint8_t *lines;
+	uint64_t size;
+	struct code_texts {
+		char *at; /* a NUL follows */
+		uint64_t size;
+	} line_str, str;
+};
+
+/** code_lines_open() - of @elf. None, if it has none or they are compressed. Context: allocates,
+ * blocks. */
+void code_lines_open(struct code_lines *tables, const struct elf *elf);
+void code_lines_close(struct code_lines *tables);
+
 /**
  * code_line() - the source of the first code in [@address, @end)
  * @end: 0: only of the code at @address
  *
- * With @end, code of the headers of the system, of C++ and of rclcpp is passed over: it was
- * inlined.
+ * With @end, code of the headers of the system, of C++ and of ROS 2 is passed over: it was inlined.
  *
- * Return: true; false: the file has no line for it, or its tables are compressed or damaged.
- * Context: allocates, blocks.
+ * Return: true; false: there is no line for it, or the tables are damaged. Context: allocates.
  */
-bool code_line(const struct elf *elf, uint64_t address, uint64_t end, struct code_line *found);
+bool code_line(const struct code_lines *tables, uint64_t address, uint64_t end,
+	       struct code_line *found);
 
 #endif

@@ -88,19 +88,20 @@ LIBRARIES = [f"-L{BUILD}/stub/jazzy/lib", "-ltracetools", f"-Wl,-rpath,{BUILD}/s
 
 def lines():
     """Return: where the callbacks begin, by their name."""
-    return {line.rpartition("// line: ")[2]: f"{file}:{number}" for file, text in (("program.cpp", PROGRAM), ("library.cpp", LIBRARY))
+    return {line.rpartition("// line: ")[2]: f"{file}:{number}" for file, text in (("rclcpp/program.cpp", PROGRAM), ("rclcpp/library.cpp", LIBRARY))
             for number, line in enumerate(text.splitlines(), 1) if "// line: " in line}
 
 
 def build(*options):
     """Compiles both, as a workspace does: with the whole paths of the sources."""
-    os.makedirs("rclcpp", exist_ok=True)
-    for name, text in ("rclcpp/head.hpp", HEAD), ("program.cpp", PROGRAM), ("library.cpp", LIBRARY):
+    for name, text in ("include/rclcpp/head.hpp", HEAD), ("rclcpp/program.cpp", PROGRAM), ("rclcpp/library.cpp", LIBRARY):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
     here = os.getcwd()
-    run(*COMPILE, "-I.", *options, "-Wl,--build-id", "-shared", "-o", f"{here}/libcomponent.so", f"{here}/library.cpp", *LIBRARIES)
-    run(*COMPILE, "-I.", *options, "-Wl,--build-id", "-o", "program", f"{here}/program.cpp", f"-L{here}", "-lcomponent", f"-Wl,-rpath,{here}",
+    run(*COMPILE, "-Iinclude", "-Wl,--build-id", *options, "-shared", "-o", f"{here}/libcomponent.so", f"{here}/rclcpp/library.cpp",
+        *LIBRARIES)
+    run(*COMPILE, "-Iinclude", "-Wl,--build-id", *options, "-o", "program", f"{here}/rclcpp/program.cpp", f"-L{here}", "-lcomponent", f"-Wl,-rpath,{here}",
         "-Wl,--unresolved-symbols=ignore-all", *LIBRARIES)
 
 
@@ -124,7 +125,7 @@ def main(work):
     require()
     os.chdir(work)
     expected = in_order(f"{work}/{place}" for place in lines().values())
-    for options in (["-g", "-O0"], ["-gdwarf-4", "-O0"], ["-g", "-O2"]):
+    for options in (["-g", "-O0"], ["-gdwarf-4", "-O0"], ["-gdwarf-2", "-O0"], ["-gdwarf-5", "-gdwarf64", "-O0"], ["-g", "-O2"]):
         build(*options)
         trace = recorded(work, "trace")
         found = locations(trace)
@@ -136,6 +137,8 @@ def main(work):
     check(sum(row["location"] is not None for row in told) == len(expected), told)
     build("-g", "-O0", "-DAGAIN=1", "-fno-inline")          # another build id
     check(locations(trace) == [], "a file that was built again:", locations(trace))
+    build("-g", "-O0", "-Wl,--build-id=none")               # nothing says that it was built again
+    check(locations(recorded(work, "unnamed")) == [], "a file without a build id")
     build("-O0", "-s")
     check(locations(recorded(work, "stripped")) == [], "a file without debug information")
 

@@ -31,6 +31,7 @@ static void lines(void **state)
 {
 	const struct elf_function *function;
 	struct elf_functions functions;
+	struct code_lines tables;
 	struct code_line line;
 	struct elf elf;
 
@@ -39,14 +40,16 @@ static void lines(void **state)
 	elf_functions(&elf, &functions);
 	function = function_here(&functions);
 	assert_non_null(function);
-	if (!code_line(&elf, function->address, 0, &line)) {
+	code_lines_open(&tables, &elf);
+	if (!code_line(&tables, function->address, 0, &line)) {
 		puts("skipped in part: built without debug information");
 	} else {
 		assert_int_equal(line.line, here());
 		assert_non_null(strstr(line.file, "analysis_lines.c"));
 		/* Nothing begins between two instructions of data. */
-		assert_false(code_line(&elf, 1, 2, &line));
+		assert_false(code_line(&tables, 1, 2, &line));
 	}
+	code_lines_close(&tables);
 	elf_functions_free(&functions);
 	elf_close(&elf);
 }
@@ -54,6 +57,7 @@ static void lines(void **state)
 /* A line table of which any byte may be wrong ends the search, and no more. */
 static void damaged_lines(void **state)
 {
+	struct code_lines tables;
 	struct elf elf, copy;
 	struct code_line line;
 	uint8_t *bytes;
@@ -73,7 +77,9 @@ static void damaged_lines(void **state)
 		assert_int_equal(write(fd, bytes, elf.size), elf.size);
 		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		if (elf_open(&copy, path, NULL) == 0) {
-			(void)code_line(&copy, 0x1000, 0x100000, &line);
+			code_lines_open(&tables, &copy);
+			(void)code_line(&tables, 0x1000, 0x100000, &line);
+			code_lines_close(&tables);
 			elf_close(&copy);
 		}
 		(void)close(fd);
