@@ -156,7 +156,8 @@ bool answer_recall(struct answer_kept *kept, int argc, char **argv)
 	text = kept_get(&kept->kept, &size);
 	if (!text)
 		return false;
-	screen_page();
+	if (!kept->is_plain)
+		screen_page();
 	(void)fwrite(text, 1, size, stdout);
 	free(text);
 	return true;

@@ -51,6 +51,7 @@ struct answer_kept {
 	char command[ANSWER_COMMAND_MAX]; /* the whole command line; "": too long, nothing is kept */
 	struct kept kept;
 	struct cli_traces traces;
+	bool is_plain; /* set by verbs that do not print through a pager */
 };
 
 /** answer_command() - remember the command line, before opt_parse() changes its order. */

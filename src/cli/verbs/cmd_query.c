@@ -103,9 +103,11 @@ static int fail(const struct kymo_err *err)
 	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
 }
 
+/* @copy: of what is printed; NULL: none. */
 static int ask(struct query *query, const char *path, const char *sql,
-	       const struct options *options, FILE *out)
+	       const struct options *options, struct kept_copy *copy)
 {
+	FILE *out;
 	struct progress progress;
 	struct kymo_err err = { 0 };
 	char *input;
@@ -124,6 +126,8 @@ static int ask(struct query *query, const char *path, const char *sql,
 			"`kymo query --schema` lists the tables");
 		return cli_fail("query", &err);
 	}
+	screen_page(); /* which changes stdout */
+	out = copy ? kept_copy_open(copy) : stdout;
 	progress_begin(&progress, options->quiet);
 	status = query_script(query, input, options->format, out, &progress, &err);
 	free(input);
@@ -142,12 +146,12 @@ static int ask_and_keep(struct query *query, struct tables *tables, const struct
 			const char *sql, const struct options *options, struct answer_kept *kept)
 {
 	const bool keeps = *kept->kept.path != '\0';
-	struct kept_copy copy;
+	struct kept_copy copy = { 0 };
 	uint64_t lost = 0;
 	bool whole = false;
 	int status;
 
-	status = ask(query, traces->name, sql, options, keeps ? kept_copy_open(&copy) : stdout);
+	status = ask(query, traces->name, sql, options, keeps ? &copy : NULL);
 	if (keeps)
 		whole = kept_copy_close(&copy);
 	if (!options->quiet) {

@@ -134,6 +134,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	int rc;
 
 	answer_command(&kept, "top", argc, argv);
+	kept.is_plain = true;
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
 		return -1;
 	if (argc > 1)

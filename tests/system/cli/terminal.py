@@ -197,6 +197,13 @@ def pages(place, work):
     status, text = Terminal(place, (24, 80), "query", TRACE, "SELECT * FROM nothing", KYMO_PAGER=script).end()
     check(status == 2 and "nothing" in text, "an error is not shown, or its status is lost:", status, text)
 
+    # Whether a pager runs does not depend on what was kept of the answer, or could be.
+    rows = "WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n LIMIT 60) SELECT i FROM n"
+    for words, paged in (("query", TRACE, rows.format(1)), True), (("query", TRACE, rows.format("random()")), True), (("top", TRACE, "--once"), False):
+        for cache in "off", "always", "always":
+            kept = {"KYMO_CACHE": cache, "XDG_CACHE_HOME": work, "KYMO_PAGER": "echo PAGER; cat >/dev/null"}
+            status, text = Terminal(place, (10, 80), *words, **kept).end()
+            check(status == 0 and ("PAGER" in text) == paged and (paged or len(lines_of(text)) > 10), words, cache, "are printed", status, text)
     status, text = Terminal(place, (24, 80), "list", TRACE, KYMO_PAGER=script).read("PAGER").type("x\n").end()
     check(status == 0 and "END x" in text, "the pager did not get the keys:", status, text)
     # The status of the verb, not that of the pager: --expect is not kept.

@@ -263,7 +263,6 @@ int query_script(struct query *query, char *text, enum table_format format, FILE
 	struct prompt prompt = { .query = query, .format = format };
 	int status = 0;
 
-	screen_page();
 	while (!status && text[strspn(text, " \t\n;")]) {
 		const bool command = query_is_command(text);
 		char *next, *end;
