@@ -66,7 +66,7 @@ def questions(cache):
     cache.ask("report", "trace", "--section", "nodes")
     cache.ask("report", "trace", "--format", "summary", "-o", "one.summary")
     cache.ask("report", "nothing", status=3)
-    for sql in ("SELECT random() FROM nodes", "SELECT datetime() FROM nodes", "SELECT CURRENT_TIMESTAMP", ".tables", "SELECT 1;\n.tables"):
+    for sql in ("SELECT random() FROM nodes", "SELECT datetime() FROM nodes", "SELECT datetime\n() FROM nodes", 'SELECT "time"() FROM nodes', "SELECT CURRENT_TIMESTAMP", ".tables", "SELECT 1;\n.tables"):
         cache.ask("query", "trace", sql)
     cache.ask("query", "trace", "SELECT nothing FROM nodes", status=2)
     check(cache.files() == before, "what reads or writes other files is kept")

@@ -240,11 +240,24 @@ static int script_command(struct prompt *prompt, char *line, struct kymo_err *er
 			  : status;
 }
 
+/* A call of a function whose name ends with @name, which may be in quotes; it may have a comment
+ * behind it. */
+static bool calls(const char *sql, const char *name)
+{
+	while ((sql = strcasestr(sql, name))) {
+		sql += strlen(name);
+		sql += strspn(sql, "\"`] \t\r\n\f");
+		if (*sql && strchr("(/-", *sql))
+			return true;
+	}
+	return false;
+}
+
 bool query_is_same(const char *sql)
 {
-	/* Functions of date and time give the present time if nothing else is asked for. */
-	static const char *const words[] = { "random", "now",  "current_",  "date(",
-					     "time(",  "day(", "unixepoch", "changes(" };
+	static const char *const words[] = { "random", "now", "current_", "unixepoch" };
+	/* Those of date and time give the present time if nothing else is asked for. */
+	static const char *const functions[] = { "date", "time", "day", "changes" };
 
 	for (const char *line = sql; line; line = strchr(line, '\n')) {
 		line += strspn(line, " \t\n");
@@ -253,6 +266,9 @@ bool query_is_same(const char *sql)
 	}
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (strcasestr(sql, words[i]))
+			return false;
+	for (size_t i = 0; i < COUNT_OF(functions); i++)
+		if (calls(sql, functions[i]))
 			return false;
 	return true;
 }
