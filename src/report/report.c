@@ -231,6 +231,9 @@ int report_run(struct kymo_ctf_reader *reader, const char *path,
 		status = print_other(&report);
 		if (status == NOT_ALL)
 			status = print_all(&report);
+		if (options->looked_into)
+			model_code_files(report.model, options->looked_into,
+					 options->looked_into_context);
 	}
 	tables_close(report.tables);
 	report_forget(&report);

@@ -132,6 +132,9 @@ struct report_options {
 	/* Called with the summary, if one was made; may be NULL. */
 	void (*summarized)(void *context, const struct summary *summary);
 	void *summarized_context;
+	/* Called with each file but the traces that it was to find something in; may be NULL. */
+	void (*looked_into)(void *context, const char *path);
+	void *looked_into_context;
 };
 
 /**

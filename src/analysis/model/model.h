@@ -243,6 +243,11 @@ char *model_callback_label(const struct model_callback *callback, char *buffer, 
  */
 const char *model_callback_location(const struct model_callback *callback);
 
+/** model_code_files() - the files on this machine that model_callback_location() looked for, some
+ * more than once. Context: that of @each. */
+void model_code_files(const struct model *model, void (*each)(void *context, const char *path),
+		      void *context);
+
 /* Counts of events that could not be used; they explain empty results. */
 struct model_facts {
 	uint64_t events;		/* passed to model_event(), without losses */

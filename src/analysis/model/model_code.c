@@ -26,7 +26,7 @@ struct code {
 	const char *symbol, *file, *build_id;
 	uint64_t address;     /* as linked; 0: a lambda */
 	const char *location; /* "source.cpp:12"; "": not found; NULL: not looked for */
-	struct code *next;
+	struct code *next, *next_looked;
 };
 
 /* What was read of the file that was looked into last, and of the one with its debug
@@ -203,6 +203,8 @@ static void look(struct code *code)
 	bool found = false;
 
 	code->location = "";
+	code->next_looked = model->looked;
+	model->looked = code;
 	if (!model->code_file)
 		model->code_file = calloc(1, sizeof(*model->code_file));
 	if (!model->code_file || !file_open(model->code_file, code))
@@ -217,6 +219,20 @@ static void look(struct code *code)
 	code->location = model_keep(model, text, strlen(text));
 	if (!code->location)
 		code->location = "";
+}
+
+void model_code_files(const struct model *model, void (*each)(void *context, const char *path),
+		      void *context)
+{
+	char debug[DEBUG_PATH_MAX];
+
+	for (const struct code *code = model->looked; code; code = code->next_looked) {
+		if (*code->file != '/')
+			continue;
+		each(context, code->file);
+		if (debug_path(code->build_id, debug))
+			each(context, debug);
+	}
 }
 
 const char *model_callback_location(const struct model_callback *callback)

@@ -251,6 +251,7 @@ struct model {
 	const struct kymo_ctf_reader *reader;
 	struct pool pool;
 	struct code_file *code_file;	/* NULL: none was looked into */
+	struct code *looked; /* whose location was looked for */
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
 	struct map processes;		/* (pid, host) */

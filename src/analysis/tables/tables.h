@@ -139,6 +139,11 @@ const struct align *tables_align(const struct tables *tables);
 unsigned tables_warnings(const struct tables *tables);
 const char *tables_warning(const struct tables *tables, unsigned index);
 
+/** tables_files() - the files of this machine that values so far came from or were missing in,
+ * some more than once. */
+void tables_files(const struct tables *tables, void (*each)(void *context, const char *path),
+		  void *context);
+
 /**
  * tables_lost() - number of events and packets lost during recording, as far as the scans so far
  * have read.

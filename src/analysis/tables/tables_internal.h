@@ -293,8 +293,8 @@ struct tables {
 	struct model *model;
 	bool is_borrowed;		/* the model belongs to the caller */
 	struct spans *spans;
-	struct pool pool;		/* for the warnings */
-	struct tables_texts warnings;
+	struct pool pool; /* for the warnings and files */
+	struct tables_texts warnings, files;
 	uint64_t lost;
 	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told; /* see costs_look() */
 };
@@ -351,6 +351,8 @@ bool tables_wants(const struct tables_scan *scan, enum tables_id table);
 struct tables_row *tables_row_next(struct tables_scan *scan);
 /* Keeps a warning of a reader, each text once. */
 void tables_keep_warning(struct tables *tables, const char *text);
+/* Keeps the path of a file for tables_files(). @tables: a struct tables. */
+void tables_keep_file(void *tables, const char *path);
 
 /* tables_select.c */
 /*

@@ -70,6 +70,7 @@ void tables_close(struct tables *tables)
 		model_destroy(tables->model);
 	pool_free(&tables->pool);
 	free(tables->warnings.item);
+	free(tables->files.item);
 	free(tables->choice);
 	for (unsigned i = 0; i < tables->paths; i++)
 		free(tables->path[i]);
@@ -86,6 +87,15 @@ unsigned tables_warnings(const struct tables *tables)
 const char *tables_warning(const struct tables *tables, unsigned index)
 {
 	return index < tables->warnings.count ? tables->warnings.item[index] : "";
+}
+
+void tables_files(const struct tables *tables, void (*each)(void *context, const char *path),
+		  void *context)
+{
+	for (unsigned i = 0; i < tables->files.count; i++)
+		each(context, tables->files.item[i]);
+	if (tables->model)
+		model_code_files(tables->model, each, context);
 }
 
 uint64_t tables_lost(const struct tables *tables)

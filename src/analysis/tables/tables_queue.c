@@ -70,10 +70,8 @@ int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader,
 }
 
 /* Out of memory, a warning is lost; the next failure is reported. */
-void tables_keep_warning(struct tables *tables, const char *text)
+static void keep_text(struct tables *tables, struct tables_texts *list, const char *text)
 {
-	struct tables_texts *list = &tables->warnings;
-
 	for (unsigned i = 0; i < list->count; i++)
 		if (strcmp(list->item[i], text) == 0)
 			return;
@@ -81,4 +79,14 @@ void tables_keep_warning(struct tables *tables, const char *text)
 		return;
 	list->item[list->count] = pool_text(&tables->pool, text, strlen(text));
 	list->count += list->item[list->count] != NULL;
+}
+
+void tables_keep_warning(struct tables *tables, const char *text)
+{
+	keep_text(tables, &tables->warnings, text);
+}
+
+void tables_keep_file(void *tables, const char *path)
+{
+	keep_text(tables, &((struct tables *)tables)->files, path);
 }

@@ -335,6 +335,8 @@ void tables_scan_end(struct tables_scan *scan)
 		return;
 	for (unsigned i = 0; scan->reader && i < kymo_ctf_warning_count(scan->reader); i++)
 		tables_keep_warning(scan->tables, kymo_ctf_warning(scan->reader, i));
+	if (scan->model)
+		model_code_files(scan->model, tables_keep_file, scan->tables);
 	tables_spans_free(scan);
 	tables_samples_free(scan);
 	loops_destroy(scan->loops);

@@ -38,7 +38,7 @@ struct answer {
 	unsigned warnings;              /* of the reader that answer_close() prints; 0: none */
 	bool lost;			/* events were lost */
 	/* The answer is to be kept: set by the caller after answer_open(); NULL: it is not. */
-	const struct answer_kept *kept;
+	struct answer_kept *kept;
 	FILE *held;                     /* then the table goes here first */
 	char *text;
 	size_t text_size;

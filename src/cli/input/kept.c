@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See kept.h. A file is a head, the key and the packed answer. */
+/* See kept.h. A file is a head, the key, other files and how they were, and the packed answer. */
 #include "cli/input/kept.h"
 
 #include <dirent.h>
@@ -18,11 +18,13 @@
 #include "base/now.h"
 #include "cli/input/kept_key.h"
 
-#define MAGIC 0x6b657074u /* of this machine's byte order */
+#define MAGIC 0x6b657075u /* of this machine's byte order */
+#define OTHERS_MOST (1u << 20) /* bytes of paths */
 
 struct head {
 	uint32_t magic, key_size;
 	uint32_t packed_size, size;
+	uint32_t others_size, state_size;
 	uint32_t check, zero; /* the CRC-32 of all that follows */
 };
 
@@ -71,6 +73,7 @@ static void open_as(struct kept *kept, const char *question)
 
 	kept->question = strdup(question);
 	kept->begun_ns = now_ns();
+	kept->begun_epoch_ns = clock_now_ns(CLOCK_REALTIME);
 	if (!kept->question || is_mode("off") || !find_directory(kept->path))
 		goto none;
 	kept->key = kept_key(question, kept->trace, kept->traces, &kept->key_size, &newest_ns);
@@ -81,7 +84,7 @@ static void open_as(struct kept *kept, const char *question)
 	(void)snprintf(kept->path + strlen(kept->path), 40, "/%08lx%08lx.%s", name,
 		       adler32(1, (const Bytef *)kept->key, (uInt)kept->key_size),
 		       kept->is_small ? "few" : "kept");
-	if (clock_now_ns(CLOCK_REALTIME) > newest_ns)
+	if (kept->begun_epoch_ns > newest_ns)
 		return;
 none:
 	kept_close(kept);
@@ -104,11 +107,31 @@ void kept_close(struct kept *kept)
 {
 	free(kept->key);
 	free(kept->question);
-	kept->key = kept->question = NULL;
+	free(kept->others);
+	kept->key = kept->question = kept->others = NULL;
+	kept->others_size = 0;
 	kept->path[0] = '\0';
 }
 
 /* ---- read ---- */
+
+/* Are the other files as they were? @at: their paths, and behind them the state. */
+static bool are_same(const struct head *head, const char *at)
+{
+	int64_t newest_ns;
+	size_t size;
+	char *state;
+	bool same;
+
+	if (!head->others_size)
+		return true;
+	if (at[head->others_size - 1])
+		return false;
+	state = kept_others(at, head->others_size, &size, &newest_ns);
+	same = state && size == head->state_size && !memcmp(state, at + head->others_size, size);
+	free(state);
+	return same;
+}
 
 static bool is_sound(const struct kept *kept, const char *text, size_t size, struct head *head)
 {
@@ -117,10 +140,12 @@ static bool is_sound(const struct kept *kept, const char *text, size_t size, str
 	memcpy(head, text, sizeof(*head));
 	return head->magic == MAGIC && head->key_size == kept->key_size &&
 	       head->size <= KEPT_ONE_MOST &&
-	       size == sizeof(*head) + head->key_size + (size_t)head->packed_size &&
+	       size == sizeof(*head) + head->key_size + (size_t)head->others_size +
+			       head->state_size + head->packed_size &&
 	       !memcmp(text + sizeof(*head), kept->key, kept->key_size) &&
 	       head->check == crc32(0, (const Bytef *)text + sizeof(*head),
-				    (uInt)(size - sizeof(*head)));
+				    (uInt)(size - sizeof(*head))) &&
+	       are_same(head, text + sizeof(*head) + head->key_size);
 }
 
 static char *unpack(const struct head *head, const char *packed)
@@ -149,7 +174,7 @@ char *kept_get(const struct kept *kept, size_t *size)
 	if (!kept->path[0] || file_load(kept->path, 3u * KEPT_ONE_MOST, &text, &read, &ignored))
 		return NULL;
 	if (is_sound(kept, text, read, &head))
-		data = unpack(&head, text + sizeof(head) + head.key_size);
+		data = unpack(&head, text + read - head.packed_size);
 	free(text);
 	if (!data)
 		return NULL;
@@ -246,30 +271,88 @@ static bool is_as_it_was(const struct kept *kept)
 	return same;
 }
 
+static bool is_known(const struct kept *kept, const char *path)
+{
+	for (size_t at = 0; at < kept->others_size; at += strlen(kept->others + at) + 1)
+		if (!strcmp(kept->others + at, path))
+			return true;
+	return false;
+}
+
+void kept_needs(void *context, const char *path)
+{
+	struct kept *kept = context;
+	const size_t size = strlen(path) + 1;
+	char *others;
+
+	if (!kept->path[0] || is_known(kept, path))
+		return;
+	others = kept->others_size + size <= OTHERS_MOST
+			 ? realloc(kept->others, kept->others_size + size)
+			 : NULL;
+	if (!others) {
+		kept_close(kept);
+		return;
+	}
+	memcpy(others + kept->others_size, path, size);
+	kept->others = others;
+	kept->others_size += size;
+}
+
+/* Fills @head and what follows it. Return: bytes of all; 0: it cannot be packed. */
+static size_t pack(const struct kept *kept, const void *data, size_t size, const char *state,
+		   struct head *head, char *body)
+{
+	const size_t before = kept->key_size + kept->others_size + head->state_size;
+	uLongf packed = compressBound(size);
+
+	memcpy(body, kept->key, kept->key_size);
+	if (kept->others_size) {
+		memcpy(body + kept->key_size, kept->others, kept->others_size);
+		memcpy(body + kept->key_size + kept->others_size, state, head->state_size);
+	}
+	if (compress2((Bytef *)body + before, &packed, data, size, 1) != Z_OK)
+		return 0;
+	head->key_size = (uint32_t)kept->key_size;
+	head->others_size = (uint32_t)kept->others_size;
+	head->packed_size = (uint32_t)packed;
+	head->size = (uint32_t)size;
+	head->check = (uint32_t)crc32(0, (const Bytef *)body, (uInt)(before + packed));
+	return sizeof(*head) + before + packed;
+}
+
+static void put(const struct kept *kept, const void *data, size_t size, const char *state,
+		size_t state_size)
+{
+	struct head head = { .magic = MAGIC, .state_size = (uint32_t)state_size };
+	char *text = malloc(sizeof(head) + kept->key_size + kept->others_size + state_size +
+			    compressBound(size));
+	size_t all = text ? pack(kept, data, size, state, &head, text + sizeof(head)) : 0;
+
+	if (all) {
+		memcpy(text, &head, sizeof(head));
+		put_file(kept, text, all);
+	}
+	free(text);
+}
+
 void kept_put(const struct kept *kept, const void *data, size_t size)
 {
-	uLongf packed;
-	struct head head = { .magic = MAGIC };
-	char *text, *body;
+	int64_t newest_ns = INT64_MIN;
+	size_t state_size = 0;
+	char *state = NULL;
 
 	if (!kept->path[0] || size > KEPT_ONE_MOST ||
 	    (now_ns() - kept->begun_ns < KEPT_LEAST_NS && !kept->is_small && !is_mode("always")) ||
 	    !is_as_it_was(kept))
 		return;
-	packed = compressBound(size);
-	text = malloc(sizeof(head) + kept->key_size + packed);
-	if (!text)
-		return;
-	body = text + sizeof(head);
-	memcpy(body, kept->key, kept->key_size);
-	if (compress2((Bytef *)body + kept->key_size, &packed, data, size, 1) == Z_OK) {
-		head.key_size = (uint32_t)kept->key_size;
-		head.packed_size = (uint32_t)packed;
-		head.size = (uint32_t)size;
-		head.check = (uint32_t)crc32(0, (const Bytef *)body,
-					     (uInt)(kept->key_size + packed));
-		memcpy(text, &head, sizeof(head));
-		put_file(kept, text, sizeof(head) + kept->key_size + packed);
+	if (kept->others_size) {
+		state = kept_others(kept->others, kept->others_size, &state_size, &newest_ns);
+		if (!state)
+			return;
 	}
-	free(text);
+	/* Another file that changed meanwhile may have been read before. */
+	if (newest_ns < kept->begun_epoch_ns)
+		put(kept, data, size, state, state_size);
+	free(state);
 }

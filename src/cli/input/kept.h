@@ -9,10 +9,11 @@
  *
  * What is kept is found again only if the question, kymo itself, and every file of the traces are
  * the same: path, size, times of modification and change, inode. All of that is in the file and
- * compared byte by byte; a damaged file is ignored. A trace that changes while it is read, or that
- * changed just before, is not kept. Files are replaced as a whole, and the oldest are removed above
- * KEPT_MOST bytes. Where something is not as it should be (no directory, no memory, a full disk),
- * nothing is kept, and that is no error.
+ * compared byte by byte; a damaged file is ignored. An answer that comes from other files, too,
+ * names them (kept_needs()), and these must be the same, too. A trace that changes while it is
+ * read, or that changed just before, is not kept. Files are replaced as a whole, and the oldest are
+ * removed above KEPT_MOST bytes. Where something is not as it should be (no directory, no memory, a
+ * full disk), nothing is kept, and that is no error.
  *
  * Environment: KYMO_CACHE=off: neither read nor write; =always: also keep what took less than
  * KEPT_LEAST_NS. $XDG_CACHE_HOME/kymo, else $HOME/.cache/kymo.
@@ -39,7 +40,9 @@ struct kept {
 	char *question;
 	const char *const *trace; /* lent */
 	unsigned traces;
-	int64_t begun_ns;
+	int64_t begun_ns, begun_epoch_ns;
+	char *others; /* paths of other files, each with its NUL */
+	size_t others_size;
 	bool is_small; /* kept however little time it took */
 	const char *one; /* the only trace, of kept_open_small() */
 };
@@ -54,6 +57,10 @@ void kept_open_small(struct kept *kept, const char *question, const char *trace)
 
 /** kept_get() - what was kept, with a 0 behind it, to be freed. Return: NULL: nothing. */
 char *kept_get(const struct kept *kept, size_t *size);
+
+/** kept_needs() - the answer comes from the file @path, too, which need not exist. @kept: a struct
+ * kept, for callers that pass it on. */
+void kept_needs(void *kept, const char *path);
 
 /** kept_put() - keep @data, the answer, if reading took its time and the traces are as they were.
  */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-
 #define DEPTH_MAX 12u
 #define FILES_MAX 100000u
 /* A file that was written twice within so long may have the same times. */
@@ -121,5 +120,29 @@ char *kept_key(const char *question, const char *const *trace, unsigned traces, 
 		return NULL;
 	}
 	*newest_ns = key.newest_ns + (key.is_fine ? TICK_NS : TICK_COARSE_NS);
+	return text;
+}
+
+char *kept_others(const char *paths, size_t paths_size, size_t *size, int64_t *newest_ns)
+{
+	char *text = NULL;
+	struct key key = { .out = open_memstream(&text, size), .newest_ns = INT64_MIN };
+
+	if (!key.out)
+		return NULL;
+	for (const char *path = paths; path < paths + paths_size; path += strlen(path) + 1) {
+		struct stat status;
+
+		if (stat(path, &status))
+			fprintf(key.out, "%s -\n", path);
+		else
+			put_status(&key, path, &status);
+	}
+	key.failed |= ferror(key.out) != 0;
+	if (fclose(key.out) || key.failed) {
+		free(text);
+		return NULL;
+	}
+	*newest_ns = key.newest_ns;
 	return text;
 }

@@ -16,4 +16,13 @@
 char *kept_key(const char *question, const char *const *trace, unsigned traces, size_t *size,
 	       int64_t *newest_ns);
 
+/**
+ * kept_others() - the state of files that need not exist
+ * @paths: each with a NUL behind it, @paths_size bytes
+ * @newest_ns: set to when the youngest changed, epoch; INT64_MIN: none exists
+ *
+ * Context: allocates, blocks. Return: text to be freed; NULL: no memory.
+ */
+char *kept_others(const char *paths, size_t paths_size, size_t *size, int64_t *newest_ns);
+
 #endif

@@ -158,6 +158,7 @@ static int ask_and_keep(struct query *query, struct tables *tables, const struct
 		cli_tables_warn("query", tables);
 		lost = cli_traces_lost(traces, "query");
 	}
+	tables_files(tables, kept_needs, &kept->kept);
 	if (status == KYMO_EXIT_OK && whole && is_clean(tables, traces, lost))
 		kept_put(&kept->kept, copy.text, copy.size);
 	if (keeps)

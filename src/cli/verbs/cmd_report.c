@@ -194,6 +194,10 @@ static int print_report(struct answer *answer, struct report_options *report,
 	answer->progress.on &= !o->quiet && (!report->sections || !isatty(STDOUT_FILENO));
 	report->progress = progress_trace;
 	report->progress_context = &answer->progress;
+	if (answer->kept) {
+		report->looked_into = kept_needs;
+		report->looked_into_context = &answer->kept->kept;
+	}
 	return report_run(answer->reader, answer->traces.name, report, answer->table, &answer->lost,
 			  err);
 }

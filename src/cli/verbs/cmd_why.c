@@ -124,7 +124,7 @@ static int read_at(struct answer *answer, const char *at, struct why_options *wh
 	return 0;
 }
 
-static int explain(struct answer *answer, const struct answer_kept *kept, const struct options *o,
+static int explain(struct answer *answer, struct answer_kept *kept, const struct options *o,
 		   struct why_options *why, struct kymo_err *err)
 {
 	struct found_keeper found;

@@ -3,14 +3,15 @@
 # needs: plain
 """File and line of the source of callbacks: lambdas of a constructor, of a function and generic ones, static functions and
 functions of a library that the program loads; with and without optimization, with old and new line tables. A program that was
-built again since, or without debug information, has none."""
+built again since, or without debug information, has none, also where an answer was kept."""
+import glob
 import os
 import shutil
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, require
-from lib_test import BUILD, answer, check, in_directory, query, record, run
+from lib_test import BUILD, answer, check, in_directory, kymo, query, record, run, until
 
 # As tracetools and rclcpp do it: the type of a lambda has its name; a std::function of a plain function has its address.
 HEAD = """#include <functional>
@@ -121,6 +122,33 @@ def recorded(work, name):
     return trace
 
 
+def ask_again(work, trace):
+    """The program is built again with another build id, between two questions whose answers are kept."""
+    questions = ("query", trace, "SELECT location FROM callbacks ORDER BY 1"), ("report", trace, "--all", "--format", "csv")
+    environment = {**os.environ, "KYMO_CACHE": "always", "XDG_CACHE_HOME": os.path.join(work, "cache")}
+
+    def ask(words):
+        return kymo(*words, env=environment)
+
+    def is_kept(words):
+        before = glob.glob(f"{work}/cache/kymo/*.kept")
+        ask(words)
+        return len(glob.glob(f"{work}/cache/kymo/*.kept")) > len(before)
+
+    for words in questions:
+        until("the answer to be kept", lambda words=words: is_kept(words))
+    first = [ask(words) for words in questions]
+    check(all("program.cpp" in text for text in first), first)
+    touched = glob.glob(f"{work}/cache/kymo/*.kept")
+    for file in touched:
+        os.utime(file, (1, 1))
+    check([ask(words) for words in questions] == first, "the second answers differ")
+    check(all(os.stat(file).st_mtime > 1 for file in touched), "an answer that was kept is not used")
+    build("-g", "-O0", "-DAGAIN=1", "-fno-inline")
+    for words in questions:
+        check("program.cpp" not in ask(words), words, "still has the lines of the program before:", ask(words))
+
+
 def main(work):
     require()
     os.chdir(work)
@@ -135,7 +163,7 @@ def main(work):
               all(abs(a[1] - b[1]) <= most for a, b in zip(found, expected)), options, found, expected)
     told = answer("report", trace, "--section", "callbacks")["callbacks"]
     check(sum(row["location"] is not None for row in told) == len(expected), told)
-    build("-g", "-O0", "-DAGAIN=1", "-fno-inline")          # another build id
+    ask_again(work, trace)
     check(locations(trace) == [], "a file that was built again:", locations(trace))
     build("-g", "-O0", "-Wl,--build-id=none")               # nothing says that it was built again
     check(locations(recorded(work, "unnamed")) == [], "a file without a build id")
