@@ -317,6 +317,14 @@ def same_services(browser, trace):
     same_queries(browser, "service", told[0]["service"], ["bins latency", "bins chain.calls.served", *handled])
 
 
+def words_of_parts(browser):
+    """The page has words and a fill for each kind of part that `kymo why` knows."""
+    with open(os.path.join(SOURCE, "src", "analysis", "why", "why_cut.c"), encoding="utf-8") as file:
+        kinds = re.findall(r'\[WHY_[A-Z_]+\] = "(\w+)"', file.read())
+    plain = browser.value(f"{json.dumps(kinds)}.filter(kind => !segment_words[kind] || part_words({{hops: [{{name: 'a'}}, {{name: 'b'}}]}}, {{kind, hop: 1, call: 'read'}})[1] === kind)")
+    check(len(kinds) >= 14 and not plain, "no words for", plain, kinds)
+
+
 def flame_keys(browser, path):
     """Keys walk and zoom, the zoom is in the address, the filter marks, a click goes back."""
     browser.show(path, "#/flame")
@@ -547,6 +555,7 @@ def look(kind, traces, pages, own, compared_pages):
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "bins gap", "columns latency"])
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             browser.show(pages[0])
+            words_of_parts(browser)
             same_waits(browser)
             same_services(browser, robot)
             browser.show(pages[5])

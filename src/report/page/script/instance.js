@@ -175,6 +175,7 @@ function part_words(instance, part) {
 	case 'cached': return [hop.name, 'kept until it was published'];
 	case 'preempted': return [hop.name, 'preempted by ' + (part.by || 'another thread')];
 	case 'blocked': return [hop.name, 'blocked' + (part.call ? ' in ' + part.call + '()' : '') + (part.by ? ', woken by ' + part.by : '')];
+	case 'gil': return [hop.name, 'waited for Python’s lock' + (part.by ? ', which ' + part.by + ' had' : '')];
 	case 'page_fault': return [hop.name, 'in ' + part.faults + ' page faults'];
 	}
 	return [hop.name || '', part.kind];
