@@ -184,6 +184,8 @@ static void add_answered(struct page_calls *calls, struct page_service *service,
 		new.handled_after_ns = call->response_start_ns - call->response_taken_ns;
 		add(calls, &service->handled, new.handled_ns);
 	}
+	if (call->callback_start_ns && call->callback_end_ns)
+		add(calls, &service->served, call->callback_end_ns - call->callback_start_ns);
 	service->answered++;
 	add(calls, &service->total, new.total_ns);
 	for (unsigned i = 0; i < PAGE_CALL_PARTS; i++)
@@ -219,6 +221,7 @@ static void service_free(struct page_service *service)
 {
 	histogram_free(&service->total);
 	histogram_free(&service->handled);
+	histogram_free(&service->served);
 	for (unsigned i = 0; i < PAGE_CALL_PARTS; i++)
 		histogram_free(&service->part[i]);
 	free(service->worst);

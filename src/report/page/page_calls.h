@@ -50,6 +50,7 @@ struct page_service {
 	uint64_t calls, answered;
 	int64_t error_ns; /* of the clocks of two hosts, the largest */
 	struct histogram total, part[PAGE_CALL_PARTS], handled;
+	struct histogram served; /* runs of the service's callback, whole: a part may be cut */
 	struct page_call *worst; /* longest first */
 	unsigned worsts, worst_size;
 };
