@@ -70,9 +70,31 @@ int summary_collect_beside(struct summary_collect **collect, struct summary_sour
  */
 int summary_collect_take(struct summary_collect *collect, struct summary *summary);
 
-/** summary_callback_name() - the name of the entity that @callback is; its `of` is the name of the
- * process. Return: @buffer. */
+/** summary_callback_name() - the name of the entity that @callback is; summary_collect_entity()
+ * finds it. Return: @buffer. */
 char *summary_callback_name(const struct model_callback *callback, char *buffer, size_t size);
+
+/**
+ * summary_collect_entity() - after summary_collect_take(): the entity of @summary that @name is, of
+ * @process
+ * @kind: callback, timer, span, loop or executor
+ *
+ * Of several processes of one name that run at the same time, each has entities of its own.
+ * Return: NULL: nothing is known of it.
+ */
+const struct summary_entity *summary_collect_entity(const struct summary_collect *collect,
+						    const struct summary *summary,
+						    enum summary_kind kind, const char *name,
+						    const struct model_process *process);
+
+/**
+ * summary_collect_chain() - after summary_collect_take(): add @path, which is a chain, to the
+ * entity of @into with its name in @of
+ *
+ * Return: the entity; NULL without memory, with @into->failed set.
+ */
+struct summary_entity *summary_collect_chain(struct summary_collect *collect, struct summary *into,
+					     const struct chains_path *path, const char *of);
 
 /** summary_executor_name() - the same of the executor that thread number @executor represents:
  * "perception: /costmap, /detector", its process and up to four of the nodes that it runs. */

@@ -182,17 +182,20 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 	const struct model *model = collect->from.model;
 
 	for (unsigned i = 0; i < model_count(model, MODEL_THREAD); i++) {
+		const struct model_process *process = model_thread(model, i)->process;
 		struct summary_entity *entity;
-		char name[1024];
+		char name[1024], of[COLLECT_OF_MAX];
 
 		if (!view_thread(collect->from.view, i)->thread ||
 		    view_executor_of(collect->from.view, i) != i)
 			continue;
 		summary_executor_name(model, collect->from.view, i, name, sizeof(name));
 		entity = entity_of(summary, SUMMARY_EXECUTOR, name,
-				   model_thread(model, i)->process->name);
+				   collect_of(collect, SUMMARY_EXECUTOR, name, process, of));
 		if (!entity)
 			return;
+		if (!summary_is_other(entity))
+			collect_label(collect, summary, entity, process);
 		for (int c = view_first_callback(collect->from.view, i); c >= 0;
 		     c = view_next_callback(collect->from.view, c)) {
 			const struct view_callback *callback =

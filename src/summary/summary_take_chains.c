@@ -202,7 +202,8 @@ static void take_segments(struct chain *chain, struct summary_entity *entity)
 	}
 }
 
-static void take_chain(struct chain *chain, const struct chains_path *path)
+static struct summary_entity *take_chain(struct chain *chain, const struct chains_path *path,
+					 const char *of)
 {
 	char name[4096];
 	struct summary_entity *entity;
@@ -210,9 +211,9 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 	chain->steps = chains_steps(path, chain->step);
 	chain->stats = path->stats;
 	entity = summary_entity(chain->summary, SUMMARY_CHAIN,
-				chains_label(path, name, sizeof(name)), "");
+				chains_label(path, name, sizeof(name)), of);
 	if (!entity)
-		return;
+		return NULL;
 	if (!summary_is_other(entity)) {
 		entity->label = chain_label(chain);
 		entity->ask = chain_ask(chain);
@@ -241,6 +242,15 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 		collect_parts_put(&parts, &instance);
 		summary_add_worst(entity, &instance);
 	}
+	return entity;
+}
+
+struct summary_entity *summary_collect_chain(struct summary_collect *collect, struct summary *into,
+					     const struct chains_path *path, const char *of)
+{
+	struct chain chain = { .collect = collect, .summary = into };
+
+	return take_chain(&chain, path, of);
 }
 
 void collect_take_chains(struct summary_collect *collect, struct summary *summary)
@@ -249,9 +259,8 @@ void collect_take_chains(struct summary_collect *collect, struct summary *summar
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
-		struct chain chain = { .collect = collect, .summary = summary };
 
 		if (path->stats && path->stats->total.count && chains_is_chain(chains, path))
-			take_chain(&chain, path);
+			(void)summary_collect_chain(collect, summary, path, "");
 	}
 }

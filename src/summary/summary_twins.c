@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins: callbacks, loops and spans of one name, in processes of one name that run at the same
- * time. An entity is known by its names, so they would be one entity. The first process stays
- * "talker", the next one is "talker #2"; people see the pid instead, or the host.
+ * Twins: callbacks, loops, spans and executors of one name, in processes of one name that run at
+ * the same time. An entity is known by its names, so they would be one entity. The first process
+ * stays "talker", the next one is "talker #2"; people see the pid instead, or the host.
  *
  * A process that was started again is the same to a summary: its callback ran before or after the
  * other one's, not meanwhile.
@@ -97,6 +97,28 @@ static void add_spans(struct summary_collect *collect)
 	}
 }
 
+/* An executor is seen when its callbacks are. */
+static void add_executors(struct summary_collect *collect)
+{
+	const struct model *model = collect->from.model;
+	struct executor_view *view = collect->from.view;
+	char name[1024];
+
+	for (unsigned i = 0; i < model_count(model, MODEL_THREAD); i++) {
+		if (!view_thread(view, i)->thread || view_executor_of(view, i) != i)
+			continue;
+		summary_executor_name(model, view, i, name, sizeof(name));
+		for (int c = view_first_callback(view, i); c >= 0;
+		     c = view_next_callback(view, c)) {
+			const struct stats_callback *stats =
+				stats_callback(collect->from.stats, (unsigned)c);
+
+			add(collect, SUMMARY_EXECUTOR, name, model_thread(model, i)->process,
+			    stats->first_ns, stats->last_ns);
+		}
+	}
+}
+
 void collect_find_twins(struct summary_collect *collect)
 {
 	char name[512];
@@ -108,6 +130,7 @@ void collect_find_twins(struct summary_collect *collect)
 		add(collect, SUMMARY_CALLBACK, summary_callback_name(callback, name, sizeof(name)),
 		    callback->process, stats->first_ns, stats->last_ns);
 	}
+	add_executors(collect);
 	if (collect->from.spans_stats)
 		add_spans(collect);
 }
@@ -124,6 +147,18 @@ const char *collect_of(const struct summary_collect *collect, enum summary_kind 
 		return process->name;
 	(void)snprintf(of, COLLECT_OF_MAX, "%s #%u", process->name, twin->number);
 	return of;
+}
+
+const struct summary_entity *summary_collect_entity(const struct summary_collect *collect,
+						    const struct summary *summary,
+						    enum summary_kind kind, const char *name,
+						    const struct model_process *process)
+{
+	/* A timer is named as its callback. */
+	const enum summary_kind like = kind == SUMMARY_TIMER ? SUMMARY_CALLBACK : kind;
+	char of[COLLECT_OF_MAX];
+
+	return summary_find(summary, kind, name, collect_of(collect, like, name, process, of));
 }
 
 void collect_label(const struct summary_collect *collect, struct summary *summary,

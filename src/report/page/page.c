@@ -8,20 +8,6 @@
 #include "base/array.h"
 #include "report/page/page_internal.h"
 
-int page_number_of(const struct page *page, const struct summary_entity *entity)
-{
-	return (int)(intptr_t)map_get(&page->number, (uintptr_t)entity, 0) - 1;
-}
-
-int page_number(const struct page *page, enum summary_kind kind, const char *name, const char *of)
-{
-	const unsigned before = page->summary->entities;
-	const struct summary_entity *entity = summary_entity(page->summary, kind, name, of);
-
-	/* What nothing is known of is not listed. */
-	return entity && page->summary->entities == before ? page_number_of(page, entity) : -1;
-}
-
 void page_put_time(struct page *page, const char *key, int64_t ns)
 {
 	json_text_i64(&page->json, key, ns - page->summary->origin_ns);
@@ -31,17 +17,6 @@ void page_put_text(struct page *page, const char *key, const char *text)
 {
 	if (text && *text)
 		json_text_string(&page->json, key, text);
-}
-
-static int number_entities(struct page *page)
-{
-	const struct summary *summary = page->summary;
-
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (map_put(&page->number, (uintptr_t)summary->entity[i], 0,
-			    (void *)(intptr_t)(i + 1)))
-			return -1;
-	return 0;
 }
 
 /* With the kernel's events, `kymo why` knows more of what held up the first finding. */
@@ -152,6 +127,7 @@ static int put_trace(struct page *page)
 	page_put_calls(page);
 	page_put_goals(page);
 	page_put_graph(page);
+	page_put_twins(page);
 	if (page_put_flames(page))
 		return -1;
 	return page_put_instances(page);
@@ -188,7 +164,7 @@ static int write_page(struct report *report, bool is_file)
 			   .clock = report->options->clock,
 			   .is_file = is_file },
 	};
-	int status = number_entities(&page) ? err_no_memory(report->err) : 0;
+	int status = page_number_all(&page) ? err_no_memory(report->err) : 0;
 
 	options.format = TABLE_JSON;
 	options.unlimited = true;
@@ -203,7 +179,7 @@ static int write_page(struct report *report, bool is_file)
 	if (!status)
 		status = page_write(&page);
 	report->options = told;
-	map_free(&page.number);
+	page_numbers_free(&page);
 	free(page.json.text);
 	return status;
 }

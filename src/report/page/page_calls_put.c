@@ -110,7 +110,7 @@ static void put_service(struct page *page, const struct page_service *service, u
 	struct json_text *json = &page->json;
 
 	json_text_open(json, NULL, '{');
-	json_text_i64(json, "entity", page_number(page, SUMMARY_SERVICE, service->name, ""));
+	json_text_i64(json, "entity", page_number(page, SUMMARY_SERVICE, service->name));
 	json_text_u64(json, "answered", service->answered);
 	if (service->error_ns)
 		json_text_i64(json, "error", service->error_ns);
@@ -130,7 +130,7 @@ void page_put_calls(struct page *page)
 
 	for (unsigned i = 0; (service = page_service(calls, i)); i++) {
 		if (!service->answered ||
-		    page_number(page, SUMMARY_SERVICE, service->name, "") < 0)
+		    page_number(page, SUMMARY_SERVICE, service->name) < 0)
 			continue;
 		if (!ARRAY_ROOM(list, count, size)) {
 			page->failed = true;

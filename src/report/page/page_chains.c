@@ -31,15 +31,12 @@ static void put_step(struct page *page, const struct chains_path *step)
 		if (step->publisher->topic)
 			json_text_i64(
 				&page->json, "entity",
-				page_number(page, SUMMARY_TOPIC, step->publisher->topic->name, ""));
+				page_number(page, SUMMARY_TOPIC, step->publisher->topic->name));
 		if (step->link != CHAINS_DIRECT)
 			json_text_string(&page->json, "link", chains_link_name(step->link));
 	} else {
 		json_text_string(&page->json, "kind", "callback");
-		summary_callback_name(step->callback, label, sizeof(label));
-		json_text_i64(
-			&page->json, "entity",
-			page_number(page, SUMMARY_CALLBACK, label, step->callback->process->name));
+		json_text_i64(&page->json, "entity", page_callback_number(page, step->callback));
 	}
 	json_text_close(&page->json, '}');
 }
@@ -128,7 +125,6 @@ void page_put_chains(struct page *page)
 	const struct chains *chains = page->report->chains;
 	struct chain *chain = NULL;
 	unsigned count = 0, size = 0, left = PAGE_WORST_ALL;
-	char name[4096];
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
@@ -139,8 +135,7 @@ void page_put_chains(struct page *page)
 			page->failed = true;
 			break;
 		}
-		chains_label(path, name, sizeof(name));
-		chain[count++] = (struct chain){ path, page_number(page, SUMMARY_CHAIN, name, "") };
+		chain[count++] = (struct chain){ path, page_chain_number(page, path) };
 	}
 	if (count)
 		qsort(chain, count, sizeof(*chain), by_longest);

@@ -151,8 +151,8 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 void page_put_entities(struct page *page)
 {
 	json_text_open(&page->json, "entities", '[');
-	for (unsigned i = 0; i < page->summary->entities; i++)
-		put_entity(page, page->summary->entity[i]);
+	for (unsigned i = 0; i < page->shown_count; i++)
+		put_entity(page, page->shown[i]);
 	json_text_close(&page->json, ']');
 }
 

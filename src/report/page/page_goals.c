@@ -222,7 +222,7 @@ void page_put_goals(struct page *page)
 	for (unsigned i = 0; i < goals->actions; i++) {
 		const struct page_action *action = &goals->action[i];
 		const unsigned share = PAGE_GOALS / goals->actions + 1;
-		const int number = page_number(page, SUMMARY_ACTION, action->name, "");
+		const int number = page_number(page, SUMMARY_ACTION, action->name);
 
 		if (number < 0)
 			continue;

@@ -66,13 +66,13 @@ static void put_cell(FILE *out, const struct histogram *h, uint64_t value)
 	fprintf(out, "<td class=n>%s</td>", h->count ? text_ns(time, (int64_t)value) : "");
 }
 
-static void put_plain_table(FILE *out, const struct summary *summary, enum summary_kind kind,
+static void put_plain_table(FILE *out, const struct page *page, enum summary_kind kind,
 			    const char *title, enum summary_distribution by)
 {
 	unsigned rows = 0;
 
-	for (unsigned i = 0; i < summary->entities && rows < PLAIN_ROWS; i++) {
-		const struct summary_entity *entity = summary->entity[i];
+	for (unsigned i = 0; i < page->shown_count && rows < PLAIN_ROWS; i++) {
+		const struct summary_entity *entity = page->shown[i];
 		const struct histogram *h = &entity->histogram[by];
 
 		if (entity->kind != kind || entity->is_startup)
@@ -133,19 +133,17 @@ static void put_budgets(FILE *out, const struct report_judge *judge)
 
 static void put_plain(FILE *out, const struct page *page)
 {
-	const struct summary *summary = page->summary;
-
 	fputs("<noscript>\n<p>This browser runs no scripts: here are plain tables. They count "
 	      "start-up, which findings leave out.</p>\n",
 	      out);
 	put_expectations(out, page->report->options->expect);
 	put_budgets(out, page->report->options->judge);
-	put_plain_table(out, summary, SUMMARY_CHAIN, "Chains: latency", SUMMARY_LATENCY);
-	put_plain_table(out, summary, SUMMARY_CALLBACK, "Callbacks: duration", SUMMARY_DURATION);
-	put_plain_table(out, summary, SUMMARY_TOPIC, "Topics: latency", SUMMARY_LATENCY);
-	put_plain_table(out, summary, SUMMARY_TIMER, "Timers: how late they began", SUMMARY_WAIT);
-	put_plain_table(out, summary, SUMMARY_LOOP, "Loops: how late they woke", SUMMARY_LATENCY);
-	put_plain_table(out, summary, SUMMARY_SPAN, "Spans: duration", SUMMARY_DURATION);
+	put_plain_table(out, page, SUMMARY_CHAIN, "Chains: latency", SUMMARY_LATENCY);
+	put_plain_table(out, page, SUMMARY_CALLBACK, "Callbacks: duration", SUMMARY_DURATION);
+	put_plain_table(out, page, SUMMARY_TOPIC, "Topics: latency", SUMMARY_LATENCY);
+	put_plain_table(out, page, SUMMARY_TIMER, "Timers: how late they began", SUMMARY_WAIT);
+	put_plain_table(out, page, SUMMARY_LOOP, "Loops: how late they woke", SUMMARY_LATENCY);
+	put_plain_table(out, page, SUMMARY_SPAN, "Spans: duration", SUMMARY_DURATION);
 	fputs("</noscript>\n</main>\n", out);
 }
 

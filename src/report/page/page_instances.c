@@ -45,14 +45,13 @@ static int64_t excess(const struct histogram *total, int64_t worst_ns)
 
 static bool is_startup(const struct page *page, int number)
 {
-	return number < 0 || page->summary->entity[number]->is_startup;
+	return number < 0 || page->shown[number]->is_startup;
 }
 
 static void choose_chains(struct page_around *around)
 {
 	struct page *page = around->page;
 	const struct chains *chains = page->report->chains;
-	char name[4096];
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
@@ -61,8 +60,7 @@ static void choose_chains(struct page_around *around)
 		if (!path->stats || !path->stats->worst_count || !path->stats->worst[0].hop ||
 		    !chains_is_chain(chains, path))
 			continue;
-		chains_label(path, name, sizeof(name));
-		new.number = page_number(page, SUMMARY_CHAIN, name, "");
+		new.number = page_chain_number(page, path);
 		new.is_fired = around->fired == path;
 		new.excess_ns = new.is_fired ? INT64_MAX
 					     : excess(&path->stats->total,
@@ -81,7 +79,6 @@ static void choose_callbacks(struct page_around *around)
 {
 	struct page *page = around->page;
 	const struct model *model = page->report->model;
-	char name[512];
 
 	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(model, i);
@@ -90,13 +87,12 @@ static void choose_callbacks(struct page_around *around)
 
 		if (!runs || !runs->worst_count)
 			continue;
-		summary_callback_name(callback, name, sizeof(name));
-		new.number = page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
+		new.number = page_callback_number(page, callback);
 		new.is_fired = around->fired == callback;
 		new.excess_ns = new.is_fired ? INT64_MAX
 					     : excess(&runs->total, runs->worst[0].total_ns);
 		if (is_startup(page, new.number) ||
-		    page->summary->entity[new.number]->is_other_clock)
+		    page->shown[new.number]->is_other_clock)
 			continue;
 		if (why_of_run(&new.instance, new.is_fired ? &runs->at : &runs->worst[0]))
 			page->failed = true;

@@ -140,7 +140,6 @@ static void put_runs(const struct page_around *around, const struct page_candida
 	struct page *page = around->page;
 	const int64_t least_ns = shortest(around, c, parts);
 	const struct why_other *run;
-	char name[512];
 
 	if (least_ns)
 		json_text_i64(&page->json, "shortest", least_ns);
@@ -149,12 +148,9 @@ static void put_runs(const struct page_around *around, const struct page_candida
 		if (!is_in(c, run) || run->end_ns - run->start_ns < least_ns ||
 		    !is_near(around, c, parts, run->thread))
 			continue;
-		summary_callback_name(run->callback, name, sizeof(name));
 		json_text_open(&page->json, NULL, '[');
 		json_text_u64(&page->json, NULL, run->thread->index);
-		json_text_i64(
-			&page->json, NULL,
-			page_number(page, SUMMARY_CALLBACK, name, run->callback->process->name));
+		json_text_i64(&page->json, NULL, page_callback_number(page, run->callback));
 		page_put_time(page, NULL, run->start_ns);
 		json_text_i64(&page->json, NULL, run->end_ns - run->start_ns);
 		json_text_close(&page->json, ']');

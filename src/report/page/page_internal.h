@@ -37,7 +37,14 @@ struct page {
 	bool is_file;
 	struct summary *summary;
 	struct json_text json;
+	/* page_names.c */
+	const struct summary_entity **shown; /* by number */
+	unsigned shown_count, shown_size;
 	struct map number; /* of an entity, from 1 */
+	int *callback;     /* number of each callback of the model */
+	unsigned callbacks;
+	int *chain;            /* of each path, from 1; 0: it is no chain */
+	struct summary *apart; /* chains that are one entity in the summary */
 	struct first_options first;
 	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
 	unsigned findings;
@@ -47,9 +54,6 @@ struct page {
 
 /* page.c */
 
-/* The number of an entity in the page's list; -1: there is none. */
-int page_number(const struct page *page, enum summary_kind kind, const char *name, const char *of);
-int page_number_of(const struct page *page, const struct summary_entity *entity);
 /* A member that is a time since the origin. */
 void page_put_time(struct page *page, const char *key, int64_t ns);
 void page_put_text(struct page *page, const char *key, const char *text);
@@ -57,6 +61,21 @@ void page_put_text(struct page *page, const char *key, const char *text);
 /* Read the trace again, but only the events that @passes bind. Return: 0, or -1 with report->err.
  */
 int page_read(struct page *page, const struct passes *passes);
+
+/* page_names.c: numbers of the page's entities; -1: there is none. */
+int page_number_all(struct page *page);
+void page_numbers_free(struct page *page);
+int page_number_of(const struct page *page, const struct summary_entity *entity);
+/* Of what belongs to no process, or to several. */
+int page_number(const struct page *page, enum summary_kind kind, const char *name);
+int page_number_in(const struct page *page, enum summary_kind kind, const char *name,
+		   const struct model_process *process);
+/* @callback may be of another model of the same trace. */
+int page_callback_number(const struct page *page, const struct model_callback *callback);
+int page_timer_number(const struct page *page, const struct model_callback *callback);
+int page_chain_number(const struct page *page, const struct chains_path *path);
+/* "twins", "held": of which process the entities are that share their names */
+void page_put_twins(struct page *page);
 
 /* page_entities.c: "entities", "findings" */
 

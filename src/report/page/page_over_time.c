@@ -48,13 +48,10 @@ static void add_callbacks(struct page *page, struct rows *rows)
 
 	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(model, i);
-		const char *of = callback->process->name;
-		char name[512];
 
-		summary_callback_name(callback, name, sizeof(name));
-		add(page, rows, PAGE_RUNS, i, page_number(page, SUMMARY_CALLBACK, name, of));
+		add(page, rows, PAGE_RUNS, i, page_callback_number(page, callback));
 		if (page_track(page->report->series, PAGE_LATE, i))
-			add(page, rows, PAGE_LATE, i, page_number(page, SUMMARY_TIMER, name, of));
+			add(page, rows, PAGE_LATE, i, page_timer_number(page, callback));
 	}
 }
 
@@ -63,8 +60,7 @@ static void add_topics(struct page *page, struct rows *rows)
 	const struct model *model = page->report->model;
 
 	for (unsigned i = 0; i < model_count(model, MODEL_TOPIC); i++) {
-		const int number =
-			page_number(page, SUMMARY_TOPIC, model_topic(model, i)->name, "");
+		const int number = page_number(page, SUMMARY_TOPIC, model_topic(model, i)->name);
 
 		add(page, rows, PAGE_LATENCY, i, number);
 		add(page, rows, PAGE_LOST, i, number);
@@ -74,15 +70,12 @@ static void add_topics(struct page *page, struct rows *rows)
 static void add_chains(struct page *page, struct rows *rows)
 {
 	const struct chains *chains = page->report->chains;
-	char name[4096];
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
 
 		if (path->stats && path->stats->total.count && chains_is_chain(chains, path))
-			add(page, rows, PAGE_CHAIN, i,
-			    page_number(page, SUMMARY_CHAIN, chains_label(path, name, sizeof(name)),
-					""));
+			add(page, rows, PAGE_CHAIN, i, page_chain_number(page, path));
 	}
 }
 
@@ -102,9 +95,9 @@ static void add_spans(struct page *page, struct rows *rows)
 		if (same != 1)
 			continue;
 		snprintf(name, sizeof(name), "%s:%s", row->name->category, row->name->name);
-		number = page_number(page, SUMMARY_SPAN, name, row->process->name);
+		number = page_number_in(page, SUMMARY_SPAN, name, row->process);
 		if (number < 0)
-			number = page_number(page, SUMMARY_LOOP, name, row->process->name);
+			number = page_number_in(page, SUMMARY_LOOP, name, row->process);
 		add(page, rows, PAGE_SPANS, row->name->index, number);
 	}
 }
@@ -121,7 +114,7 @@ static int by_rank(const void *a, const void *b)
 /* Of rows of one entity, the page shows the worst. @rows are sorted. */
 static void keep_worst(struct page *page, struct rows *rows)
 {
-	const unsigned entities = page->summary->entities;
+	const unsigned entities = page->shown_count;
 	unsigned *known = calloc((size_t)entities * PAGE_WHATS + 1, sizeof(*known));
 	unsigned kept = 0;
 
@@ -281,7 +274,7 @@ static void put_gaps(struct page *page)
 	for (unsigned i = 0; gaps && i < model_count(report->model, MODEL_TOPIC); i++) {
 		const struct histogram *interval = &intervals_topic(report->intervals, i)->interval;
 		const int number =
-			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name, "");
+			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name);
 
 		if (interval->count && number >= 0)
 			gaps[count++] = (struct gaps){ number, interval };

@@ -40,7 +40,7 @@ static void put_ends(struct page *page, const char *key, bool is_publisher)
 		const struct model_node *node = publisher ? publisher->node : subscription->node;
 		const struct model_topic *topic =
 			publisher ? publisher->topic : subscription->topic;
-		const int number = topic ? page_number(page, SUMMARY_TOPIC, topic->name, "") : -1;
+		const int number = topic ? page_number(page, SUMMARY_TOPIC, topic->name) : -1;
 
 		if (!node || number < 0)
 			continue;

@@ -46,20 +46,15 @@ static void put_all(struct report *report)
 static void put_symbols(struct page *page)
 {
 	const struct model *model = page->report->model;
-	bool *known = calloc(page->summary->entities + 1, sizeof(*known));
+	bool *known = calloc(page->shown_count + 1, sizeof(*known));
 
 	page->failed |= !known;
 	json_text_open(&page->json, "symbols", '[');
 	for (unsigned i = 0; known && i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(model, i);
-		char name[512];
-		int number;
+		const int number = page_callback_number(page, callback);
 
-		if (!*callback->symbol)
-			continue;
-		summary_callback_name(callback, name, sizeof(name));
-		number = page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
-		if (number < 0 || known[number])
+		if (!*callback->symbol || number < 0 || known[number])
 			continue;
 		known[number] = true;
 		json_text_open(&page->json, NULL, '[');
@@ -80,7 +75,7 @@ static void put_topics(struct page *page)
 	for (unsigned i = 0; i < model_count(report->model, MODEL_TOPIC); i++) {
 		const struct stats_topic *s = stats_topic(report->stats, i);
 		const int number =
-			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name, "");
+			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name);
 		const double rate_hz = report_rate(report, s->published, s->first_ns, s->last_ns);
 		char text[TEXT_QUANTITY_MAX];
 

@@ -23,16 +23,8 @@ static int executor_number(const struct page *page, unsigned executor)
 	char name[1024];
 
 	summary_executor_name(model, page->report->view, executor, name, sizeof(name));
-	return page_number(page, SUMMARY_EXECUTOR, name,
-			   model_thread(model, executor)->process->name);
-}
-
-static int callback_number(const struct page *page, const struct model_callback *callback)
-{
-	char name[512];
-
-	summary_callback_name(callback, name, sizeof(name));
-	return page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
+	return page_number_in(page, SUMMARY_EXECUTOR, name,
+			      model_thread(model, executor)->process);
 }
 
 /* ---- which waits ---- */
@@ -68,9 +60,9 @@ static bool is_wanted(const struct page *page, const struct model_callback *call
 
 	if (!wait->blocked_ns || wait->start_ns + wait->duration_ns - wait->from_ns > LONGEST_NS)
 		return false;
-	number = callback_number(page, callback);
-	return number >= 0 && !page->summary->entity[number]->is_startup &&
-	       !page->summary->entity[number]->is_other_clock;
+	number = page_callback_number(page, callback);
+	return number >= 0 && !page->shown[number]->is_startup &&
+	       !page->shown[number]->is_other_clock;
 }
 
 static int instance_of(struct why_instance *out, const struct chosen *chosen)
@@ -137,9 +129,11 @@ void page_choose_waits(struct page_around *around)
 
 		if (chosen[i].rank >= PAGE_EXECUTOR_WAITS)
 			break;
-		*new = (struct page_candidate){ .number = callback_number(page, chosen[i].callback),
-						.executor = chosen[i].executor,
-						.excess_ns = chosen[i].wait->blocked_ns };
+		*new = (struct page_candidate){
+			.number = page_callback_number(page, chosen[i].callback),
+			.executor = chosen[i].executor,
+			.excess_ns = chosen[i].wait->blocked_ns,
+		};
 		if (instance_of(&new->instance, &chosen[i]))
 			page->failed = true;
 		else
@@ -186,9 +180,9 @@ static void put_executor(struct page_around *around, unsigned executor)
 	json_text_open(json, "callbacks", '[');
 	for (int i = view_first_callback(report->view, executor); i >= 0;
 	     i = view_next_callback(report->view, i))
-		json_text_i64(
-			json, NULL,
-			callback_number(around->page, model_callback(report->model, (unsigned)i)));
+		json_text_i64(json, NULL,
+			      page_callback_number(around->page,
+						   model_callback(report->model, (unsigned)i)));
 	json_text_close(json, ']');
 	json_text_open(json, "waits", '[');
 	for (unsigned i = around->count; i < around->all; i++)

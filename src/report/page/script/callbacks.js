@@ -11,7 +11,7 @@ function callbacks_table(callbacks, most, is_short) {
 	if (!is_short)
 		columns.push(ns_column('waited', 'waited in all', callback => callback.waited_ns || 0, 'for other callbacks'),
 			count_column('unfinished', 'unfinished', callback => callback.unfinished || 0, 'runs without an end in the trace', true),
-			{ key: 'of', title: 'process', value: callback => callback.of || '', cell: callback => name_of(callback.of || '', 30) },
+			{ key: 'of', title: 'process', value: process_of, cell: callback => name_of(process_of(callback), 30) },
 			...spark_column(callbacks), range_column(callbacks, callback => callback.duration));
 	return table(columns, callbacks, { most, sort: 'max', go: address, label: 'callbacks', note: steady_note(callbacks, callback => callback.duration) });
 }
@@ -25,9 +25,16 @@ function callbacks_page() {
 }
 
 function of_callback(entity) {
-	const twins = (byName.get(entity.kind + '\n' + entity.name) || []).length > 1;
-	return 'callback = ' + sql_text(entity.name) +
-		(twins ? ' AND process_id IN (SELECT id FROM processes WHERE name = ' + sql_text(entity.of || '') + ')' : '');
+	return 'callback = ' + sql_text(entity.name) + process_sql(entity);
+}
+
+// Of several entities of one name, the processes of this one.
+function process_sql(entity) {
+	const are = (entity.processes || []).map(index => D.provenance.processes[index]).map(process =>
+		'name = ' + sql_text(process.name) + ' AND pid = ' + process.pid + (process.host ? ' AND host = ' + sql_text(process.host) : ''));
+	if ((byName.get(entity.kind + '\n' + entity.name) || []).length < 2)
+		return '';
+	return ' AND process_id IN (SELECT id FROM processes WHERE ' + (are.join(' OR ') || 'name = ' + sql_text(entity.of || '')) + ')';
 }
 
 function columns_sql(column, time, from, series) {
@@ -43,8 +50,8 @@ function epoch(ns) {
 function culprits_table(entity) {
 	if (!entity.culprits)
 		return empty('No run of it waited for another callback.');
-	return table([name_column('waited for', culprit => culprit.by, culprit => {
-			const by = (byName.get('callback\n' + culprit.by) || [])[0];
+	return table([name_column('waited for', culprit => culprit_name(entity, culprit), culprit => {
+			const by = culprit_of(entity, culprit);
 			return by ? address(by) : null;
 		}),
 		{ key: 'held', title: 'which held', value: culprit => culprit.group ? 'its callback group' : 'its executor',
@@ -53,9 +60,13 @@ function culprits_table(entity) {
 		ns_column('worst', 'worst', culprit => culprit.worst)], entity.culprits, { sort: 'ns', label: 'waited for' });
 }
 
+function culprit_name(entity, culprit) {
+	return (culprit_of(entity, culprit) || { label: culprit.by }).label;
+}
+
 // Who waited for it.
 function victims(entity) {
-	return of_kind('callback', true).flatMap(other => (other.culprits || []).filter(culprit => culprit.by === entity.name)
+	return of_kind('callback', true).flatMap(other => (other.culprits || []).filter(culprit => culprit.by === entity.name && culprit_of(other, culprit) === entity)
 		.map(culprit => ({ other, culprit })));
 }
 
@@ -71,7 +82,7 @@ function callback_page(entity) {
 	const chains = of_kind('chain').filter(chain => chain.chain && chain.chain.steps.some(step => step.entity === entity.index));
 	const waiting = victims_table(entity);
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
-			el('p', { class: 'crumbs' }, entity.of ? 'process ' + entity.of : '', entity.symbol ? [' · ', el('code', {}, shortened(entity.symbol, 200))] : '',
+			el('p', { class: 'crumbs' }, entity.of ? 'process ' + process_of(entity) : '', entity.symbol ? [' · ', el('code', {}, shortened(entity.symbol, 200))] : '',
 				timer ? [' · ', el('a', { href: address(timer) }, 'as a timer')] : ''),
 			numbers([['runs', count_text(entity.runs || 0), entity.runs || 0], entity.duration ? ['usually', ns_text(entity.duration.p50), entity.duration.p50] : null,
 				entity.duration ? ['p99', ns_text(entity.duration.p99), entity.duration.p99] : null, entity.duration ? ['worst', ns_text(entity.duration.max), entity.duration.max] : null, steady_number(entity.duration),
@@ -90,7 +101,8 @@ function callback_page(entity) {
 
 // With the kernel's events: of all its time, how much it had a CPU, was preempted, and so on.
 function cpu_panel(entity) {
-	const of = (D.tables['callback-cpu'] || []).find(other => other.node + ' ' + (other.kind === 'timer' ? 'timer ' : '') + other.source === entity.name);
+	const of = (D.tables['callback-cpu'] || []).find(other => other.node + ' ' + (other.kind === 'timer' ? 'timer ' : '') + other.source === entity.name &&
+		(!entity.processes || entity.processes.some(index => D.provenance.processes[index].pid === other.pid)));
 	if (!of)
 		return null;
 	const parts = [['cpu_ns', 'run', 'on a CPU'], ['preempted_ns', 'preempted', 'preempted'], ['waiting_ns', 'wait', 'waiting for a CPU'], ['blocked_ns', 'kept', 'blocked'], ['unknown_ns', 'idle', 'not known']]

@@ -7,12 +7,13 @@ async function load() {
 	D.instances = D.instances || [];
 	D.threads = D.threads || [];
 	D.entities.forEach(add_entity);
+	find_twins();
+	// Paths and callbacks of one name are one entity, and the page has the one with the worst, which comes first.
 	for (const chain of D.chains)
-		if (entities[chain.entity])
+		if (entities[chain.entity] && !entities[chain.entity].chain)
 			Object.assign(entities[chain.entity], { chain, error: chain.error });
-	D.instances.forEach(instance => {
-		entities[instance.entity].instance = instance;
-	});
+	for (const instance of D.instances)
+		entities[instance.entity].instance = entities[instance.entity].instance || instance;
 	for (const calls of D.calls || [])
 		Object.assign(entities[calls.entity], { error: calls.error, chain: { calls, steps: [], segments: calls.segments, worst: calls.worst.map(call => [...call.slice(0, 3), ...call.slice(7)]) } });
 	for (const { entity, error, segments, worst } of D.goals || []) {
@@ -41,6 +42,41 @@ async function load() {
 		entities[gaps.entity].gap = gaps.gap;
 	for (const heat of D.heat)
 		entities[heat.entity].heat = heat;
+}
+
+// Entities of one name: of processes of one name that run at the same time (`processes`: which), or of others.
+function find_twins() {
+	for (const [entity, process] of D.twins || [])
+		entities[entity].processes = [...new Set(entities[entity].processes || []).add(process)];
+	for (const twins of byName.values())
+		for (const entity of twins)
+			if (entity.of && twins.some(other => other !== entity && other.label === entity.label))
+				entity.told = entity.label + ' (' + entity.of + ')';
+	for (const entity of entities)
+		entity.label = entity.told || entity.label;
+}
+
+// "driver 4711" of one of several, else "driver".
+function process_of(entity) {
+	return entity.processes ? entity.processes.map(index => D.provenance.processes[index]).map(process => process.name + ' ' + process.pid).join(', ') : entity.of || '';
+}
+
+// Is it of this process? Processes that are not told apart have the same name.
+function is_of_process(entity, process) {
+	return entity.processes ? entity.processes.some(index => D.provenance.processes[index].pid === process.pid && (D.provenance.processes[index].host || '') === (process.host || ''))
+		: !entity.of || entity.of === process.process;
+}
+
+// Processes that are told apart, as "pid host".
+function twin_processes() {
+	D.told_apart = D.told_apart || new Set((D.twins || []).map(pair => D.provenance.processes[pair[1]]).map(process => process.pid + ' ' + (process.host || '')));
+	return D.told_apart;
+}
+
+// The callback that held up @entity.
+function culprit_of(entity, culprit) {
+	const all = byName.get('callback\n' + culprit.by) || [], held = (D.held || []).filter(pair => pair[0] === entity.index).map(pair => entities[pair[1]]);
+	return all.length < 2 ? all[0] : held.find(other => other.name === culprit.by) || all.find(other => other.of === entity.of);
 }
 
 // Columns as {column, count, min, max}, of `joined` columns each.

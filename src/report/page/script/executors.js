@@ -62,13 +62,16 @@ function executors_table(executors) {
 function matrix(of) {
 	const victims = of_kind('callback').filter(entity => entity.culprits && (!of || of.includes(entity))).sort((a, b) => (b.waited_ns || 0) - (a.waited_ns || 0)).slice(0, 24);
 	const sums = new Map();
-	victims.forEach(entity => entity.culprits.forEach(culprit => sums.set(culprit.by, (sums.get(culprit.by) || 0) + culprit.ns)));
+	victims.forEach(entity => entity.culprits.forEach(culprit => {
+		const by = culprit_name(entity, culprit);
+		sums.set(by, (sums.get(by) || 0) + culprit.ns);
+	}));
 	const culprits = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([by]) => by);
 	if (!victims.length)
 		return panel('Who held whom', null, empty('No callback that was ready had to wait for another one.'));
 	const most = Math.max(...victims.flatMap(entity => entity.culprits.map(culprit => culprit.ns)));
 	const cell = (entity, by) => {
-		const all = entity.culprits.filter(culprit => culprit.by === by), ns = all.reduce((sum, culprit) => sum + culprit.ns, 0);
+		const all = entity.culprits.filter(culprit => culprit_name(entity, culprit) === by), ns = all.reduce((sum, culprit) => sum + culprit.ns, 0);
 		return ns ? el('td', { class: 'n', style: 'background:rgba(var(--heat),' + (0.06 + 0.4 * Math.sqrt(ns / most)).toFixed(3) + ')', 'data-v': ns,
 				       'data-tip': entity.label + ' waited ' + ns_text(ns) + ' in all, ' + count_text(all.reduce((sum, culprit) => sum + culprit.count, 0)) + ' times, for ' + by }, ns_text(ns))
 			: el('td', { class: 'n dim' }, '·');

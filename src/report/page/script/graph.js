@@ -123,15 +123,24 @@ function graph_line(line, from, to, most_rate, most_p99, is_back, taken) {
 			      style: 'paint-order:stroke;stroke:var(--panel);stroke-width:4px' }, label));
 }
 
+// Of one of several nodes of one name at the same time, also the pid.
+function node_process(node) {
+	return node.process + (twin_processes().has(node.pid + ' ' + (node.host || '')) && D.graph.nodes.some(other => other !== node && other.name === node.name) ? ' ' + node.pid : '');
+}
+
+function node_label(node) {
+	return node.name + (node_process(node) === node.process ? '' : ' (' + node_process(node) + ')');
+}
+
 function graph_node(node, box) {
-	const own = of_kind('callback', true).filter(entity => (entity.name === node.name || entity.name.startsWith(node.name + ' ')));
+	const own = of_kind('callback', true).filter(entity => (entity.name === node.name || entity.name.startsWith(node.name + ' ')) && is_of_process(entity, node));
 	const worst = own.slice().sort((a, b) => ((b.duration || {}).max || 0) - ((a.duration || {}).max || 0))[0];
 	const text = node.name + '\nprocess ' + node.process + ' ' + node.pid + (node.host ? ' on ' + node.host : '') +
 		own.map(entity => '\n' + entity.label + ': p99 ' + ns_text((entity.duration || {}).p99)).slice(0, 8).join('');
 	return svg('g', { 'data-tip': text, 'data-go': worst ? address(worst) : null, style: 'cursor:pointer', tabindex: 0, role: 'link', 'aria-label': text },
 		svg('rect', { x: box.x, y: box.y, width: box.width, height: 34, rx: 7, fill: 'var(--panel)', stroke: 'var(--faint)' }),
 		svg('text', { class: 'strong', x: box.x + box.width / 2, y: box.y + 15, 'text-anchor': 'middle' }, shortened(node.name, Math.floor(box.width / 7.6))),
-		svg('text', { x: box.x + box.width / 2, y: box.y + 28, 'text-anchor': 'middle', style: 'font-size:10.5px' }, shortened(node.process, Math.floor(box.width / 6.4))));
+		svg('text', { x: box.x + box.width / 2, y: box.y + 28, 'text-anchor': 'middle', style: 'font-size:10.5px' }, shortened(node_process(node), Math.floor(box.width / 6.4))));
 }
 
 function graph_chart() {

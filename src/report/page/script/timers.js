@@ -29,7 +29,7 @@ function spans_table(spans, most) {
 	const of = span => span.kind === 'loop' ? span.latency : span.duration;
 	return table([name_column('name', span => span.label, address), { key: 'kind', title: 'is', value: span => span.kind, cell: span => span.kind === 'loop' ? 'a loop: how late it woke' : 'a span: how long' },
 		count_column('runs', 'count', span => span.runs || 0), ...latency_columns(of), count_column('missed', 'missed', span => span.missed || 0, 'deadlines', true),
-		{ key: 'of', title: 'process', value: span => span.of || '', cell: span => name_of(span.of || '', 30) }, range_column(spans, of)],
+		{ key: 'of', title: 'process', value: process_of, cell: span => name_of(process_of(span), 30) }, range_column(spans, of)],
 		spans, { most, sort: 'max', go: address, label: 'loops and spans' });
 }
 
@@ -41,10 +41,10 @@ function spans_page() {
 
 function span_page(entity) {
 	const series = entity.series || {}, [category, ...rest] = entity.name.split(':'), name = rest.join(':');
-	const where = 'category = ' + sql_text(category) + ' AND name = ' + sql_text(name) + inside('begin_ns'), is_loop = entity.kind === 'loop';
+	const where = 'category = ' + sql_text(category) + ' AND name = ' + sql_text(name) + process_sql(entity) + inside('begin_ns'), is_loop = entity.kind === 'loop';
 	const d = is_loop ? entity.latency : entity.duration;
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
-			el('p', { class: 'crumbs' }, (is_loop ? 'a loop' : 'a span') + (entity.of ? ' of process ' + entity.of : '')),
+			el('p', { class: 'crumbs' }, (is_loop ? 'a loop' : 'a span') + (entity.of ? ' of process ' + process_of(entity) : '')),
 			numbers([[is_loop ? 'cycles' : 'spans', count_text(entity.runs || 0), entity.runs || 0], d ? ['usually', ns_text(d.p50), d.p50] : null, d ? ['p99', ns_text(d.p99), d.p99] : null, d ? ['worst', ns_text(d.max), d.max] : null,
 				is_loop ? ['deadlines missed', count_text(entity.missed || 0), entity.missed || 0] : null, entity.overrun ? ['ended in the next cycle', count_text(entity.overrun)] : null, entity.unfinished ? ['unfinished', count_text(entity.unfinished)] : null])),
 		el('div', { class: 'cols' }, is_loop && entity.latency && panel('', null, dist_chart('How late it woke', entity.latency, query_button(bins_sql('latency_ns', 'loop_cycles WHERE ' + where)), undefined, limit_of(entity, 'wake-up'))),

@@ -34,7 +34,7 @@ function loss_table(topic) {
 
 function topic_page(entity) {
 	const from = "messages WHERE topic_name = " + sql_text(entity.name) + ' AND latency_ns IS NOT NULL' + inside('publish_ns'), series = entity.series || {};
-	const ends = key => [...new Set(D.graph[key].filter(end => end[0] === entity.index).map(end => D.graph.nodes[end[1]].name))];
+	const ends = key => [...new Set(D.graph[key].filter(end => end[0] === entity.index).map(end => node_label(D.graph.nodes[end[1]])))];
 	return [panel(el('h2', {}, name_of(entity.name, 300)), null,
 			D.is_summary ? null : el('p', { class: 'crumbs' }, ends('publishers').map((name, i) => [i ? ', ' : '', name_of(name, 60)]), ' → ', ends('subscriptions').map((name, i) => [i ? ', ' : '', name_of(name, 60)])),
 			numbers([['published', count_text(entity.published || 0), entity.published || 0], entity.rate_hz ? ['Hz', entity.rate_hz.toPrecision(4)] : null,

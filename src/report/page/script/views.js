@@ -85,7 +85,7 @@ function facts() {
 		['traced', ns_text(D.end - D.begin || 0), D.end - D.begin || 0], ['events', count_text(D.events), D.events],
 		['events lost', count_text(D.lost_events), D.lost_events],
 		D.nodes ? ['nodes', count_text(D.nodes), D.nodes] : null,
-		byKind.process ? ['processes', count_text(byKind.process.length)] : null,
+		byKind.process ? ['processes', count_text(D.provenance.processes.length || byKind.process.length)] : null,
 		topics.length ? ['topics', count_text(topics.length)] : null,
 		topics.length ? ['messages never received', count_text(lost), lost] : null,
 		of_kind('timer').length ? ['timers a period late', count_text(of_kind('timer').filter(timer => timer.overrun && !timer.other_clock).length) + ' of ' + of_kind('timer').length] : null,
