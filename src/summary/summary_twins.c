@@ -39,12 +39,24 @@ static bool overlap(const struct collect_twin *a, const struct collect_twin *b)
 	return a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
 }
 
-static bool is_taken(const struct collect_twin *first, const struct collect_twin *twin)
+/* The lowest number that no other one has at that time; 0: no memory. */
+static unsigned free_number(const struct collect_twin *first, const struct collect_twin *twin)
 {
-	for (; first; first = first->next)
-		if (first->number == twin->number && overlap(first, twin))
-			return true;
-	return false;
+	const struct collect_twin *other;
+	unsigned count = 0, number = 1;
+	bool *taken;
+
+	for (other = first; other; other = other->next)
+		count++;
+	taken = calloc(count + 2, sizeof(*taken));
+	if (!taken)
+		return 0;
+	for (other = first; other; other = other->next)
+		taken[other->number] |= overlap(other, twin);
+	while (taken[number])
+		number++;
+	free(taken);
+	return number;
 }
 
 static void add(struct summary_collect *collect, enum summary_kind kind, const char *name,
@@ -66,13 +78,13 @@ static void add(struct summary_collect *collect, enum summary_kind kind, const c
 		collect->failed = true;
 		return;
 	}
-	*twin = (struct collect_twin){ NULL, process, first_ns, last_ns, 1 };
-	while (is_taken(first, twin))
-		twin->number++;
-	if (first) {
+	*twin = (struct collect_twin){ NULL, process, first_ns, last_ns, 0 };
+	twin->number = free_number(first, twin);
+	if (twin->number && first) {
 		twin->next = first->next;
 		first->next = twin;
-	} else if (map_put(&collect->twins, key_of(name, process), kind, twin) < 0) {
+	} else if (!twin->number ||
+		   map_put(&collect->twins, key_of(name, process), kind, twin) < 0) {
 		free(twin);
 		collect->failed = true;
 	}
