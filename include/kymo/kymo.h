@@ -252,10 +252,14 @@ static inline uint8_t *kymo__put(uint8_t *at, const void *value, size_t size)
 static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 {
 	const char *from = text ? text : "(null)";
-	const void *nul = memchr(from, 0, KYMO_TEXT_MAX);
-	size_t length = nul ? (size_t)((const char *)nul - from) : KYMO_TEXT_MAX;
+	/* The compiler may know the array, and warns of reads behind its end. SIZE_MAX: it does
+	 * not. */
+	const size_t size = __builtin_object_size(from, 0);
+	const size_t most = size < KYMO_TEXT_MAX ? size : KYMO_TEXT_MAX;
+	const void *nul = memchr(from, 0, most);
+	size_t length = nul ? (size_t)((const char *)nul - from) : most;
 
-	if (__builtin_expect(!nul && from[KYMO_TEXT_MAX], 0))
+	if (__builtin_expect(!nul && size > KYMO_TEXT_MAX && from[KYMO_TEXT_MAX], 0))
 		kymo__text_cut();
 	memcpy(at, from, length);
 	at[length] = 0;

@@ -74,7 +74,7 @@ struct text {
 	static constexpr uint8_t kind = KYMO__TEXT;
 	static constexpr size_t room = KYMO_TEXT_MAX + 1;
 	const char *from;
-	size_t most;	/* bytes that may be read */
+	size_t most; /* bytes that may be read; SIZE_MAX: not known */
 
 	uint8_t *put(uint8_t *at) const noexcept
 	{
@@ -136,7 +136,7 @@ template <class T>
 auto field(T *value) noexcept
 {
 	if constexpr (std::is_same_v<std::remove_const_t<T>, char>)
-		return text{value, SIZE_MAX};
+		return text{ value, __builtin_object_size(value, 0) };
 	else
 		return number<uint64_t, KYMO__PTR>{reinterpret_cast<uintptr_t>(value)};
 }

@@ -78,6 +78,26 @@ int main(int argc, char **argv)
 """
 
 
+ARRAYS = r"""
+struct robot { char name[8]; int number; };
+__attribute__((noinline)) void emit(char first, int number);
+void emit(char first, int number)
+{
+	char small[8] = "abc";
+	struct robot robot = { "r2d2", number };
+
+	small[0] = first;
+	KYMO_INSTANT("arrays", "of char", ("small", small), ("member", robot.name), ("rest", (const char *)(small + 1)),
+		     ("literal", "literal"));
+}
+int main(int argc, char **argv)
+{
+	emit(argv[0][0], argc);
+	return 0;
+}
+"""
+
+
 def build(scratch, name, text, *options, language="c"):
     source, out = os.path.join(scratch, f"{name}.{language}"), os.path.join(scratch, name)
     with open(source, "w") as file:
@@ -151,4 +171,14 @@ def moments(check, scratch):
     record(path + "off", "-q", "--", program, env=private(scratch, KYMO_DISABLE="1"), status=6)
 
 
-with_checks(too_many_kinds, names, moments)
+def arrays(check, scratch):
+    """Texts in arrays that are smaller than the longest one: also when it optimizes, the compiler warns of nothing."""
+    for language, header in ("c", "kymo.h"), ("cpp", "kymo.hpp"):
+        program, done = build(scratch, "arrays_" + language, f"#include <kymo/{header}>\n{ARRAYS}", "-O2", "-Wextra", "-L" + LIB, "-lkymo",
+                              "-Wl,-rpath," + LIB, language=language)
+        check.ok(f"arrays: {language} without a warning", done.returncode == 0, done.stderr)
+        _, _, text, _ = recorded(scratch, "arrays_" + language, program)
+        check.ok(f"arrays: {language}", 'small = "/bc", member = "r2d2", rest = "bc", literal = "literal"' in text, text)
+
+
+with_checks(too_many_kinds, names, moments, arrays)
