@@ -119,13 +119,20 @@ static bool is_refused(const struct push_target *target, long status)
 	return status == 413 || (target->is_otlp && (status == 400 || status == 415));
 }
 
+/* ClickHouse 18.16 names the header, 20.11 the method; a server in between may say 415. */
+static bool is_about_zstd(const struct post_answer *answer)
+{
+	return answer->status == 415 || strstr(answer->body, "Content-Encoding") ||
+	       strstr(answer->body, "compression method");
+}
+
 /* A server of an earlier version, or whose tables are older. Return: whether the next attempt
  * differs. */
 static bool learn(struct push_target *target, const struct post_answer *answer)
 {
 	if (answer->status < 400)
 		return false;
-	if (target->zstd && strstr(answer->body, "Content-Encoding")) {
+	if (target->zstd && is_about_zstd(answer)) {
 		target->zstd = false;
 		return true;
 	}

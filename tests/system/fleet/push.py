@@ -33,11 +33,11 @@ spool: {{directory: {spool}, limit: {limit}}}
 
 class Receiver(Server):
     """Answers as `habits` say, one for each request; then well. As ClickHouse its tables are those before kymo_windows_in, so it gets rows.
-    `taken`: what it accepted, by path."""
+    `taken`: what it accepted, by path. `no_zstd`: status and text that zstd gets, instead."""
 
     def __init__(self, *habits, context=None):
         super().__init__(Handler, context)
-        self.habits, self.taken, self.lock = list(habits), {}, threading.Lock()
+        self.habits, self.taken, self.lock, self.no_zstd = list(habits), {}, threading.Lock(), None
         self.written, self.stuck, self.open = 0, threading.Event(), threading.Event()
 
     def __exit__(self, *what):
@@ -62,7 +62,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server, body = self.server, self.rfile.read(int(self.headers["Content-Length"]))
         with server.lock:
             habit = server.habits.pop(0) if server.habits else "take"
-            if habit == "take" and "kymo_windows_in" in self.path:
+            if habit == "take" and server.no_zstd and self.headers["Content-Encoding"] == "zstd":
+                habit = "no zstd"
+            elif habit == "take" and "kymo_windows_in" in self.path:
                 habit = "older"
             if habit in ("take", "silent"):
                 path = self.path.partition("?")[0]
@@ -85,9 +87,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             write_for_ever(self.wfile, server)
             self.close_connection = True
         else:
-            text = {"take": b"", "500": b"Code: 60 " + TOKEN.encode(), "lie": b"<html>Welcome to our hotel",
-                    "older": b"Code: 60. DB::Exception: Table default.kymo_windows_in does not exist"}[habit]
-            self.send_response({"500": 500, "older": 404}.get(habit, 200))
+            status, text = {"take": (200, b""), "500": (500, b"Code: 60 " + TOKEN.encode()), "lie": (200, b"<html>Welcome to our hotel"),
+                            "older": (404, b"Code: 60. DB::Exception: Table default.kymo_windows_in does not exist"),
+                            "no zstd": server.no_zstd}[habit]
+            self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
@@ -182,6 +185,22 @@ def through_failures(directory, trace):
         check(collector.taken["/v1/metrics"][0][0]["Content-Encoding"] == "gzip", "gzip for a collector")
 
 
+def without_zstd(directory, trace):
+    """Servers that refuse zstd, each in its words, get gzip at once."""
+    for number, no_zstd in enumerate(((500, b"Code: 89. DB::Exception: Unknown Content-Encoding of HTTP request: zstd"),
+                                      (501, b"Code: 48. DB::Exception: Unknown compression method zstd. Only 'auto', 'none', 'gzip', 'br' "
+                                       b"are supported as compression methods"), (415, b""))):
+        place = os.path.join(directory, str(number))
+        os.mkdir(place)
+        environment = configure(place)
+        with Receiver() as database:
+            database.no_zstd = no_zstd
+            with Serving(place, environment, "--clickhouse", database.address, trace) as serving:
+                told = until("windows", lambda: (found := serving.metrics()).get(target("clickhouse", "sent"), 0) > 3 and found)
+                check(told['kymo_push_failures_total{target="clickhouse"}'] == 0, no_zstd, told)
+            check(all(headers["Content-Encoding"] == "gzip" for headers, _ in database.taken["/"]), no_zstd, "got zstd")
+
+
 def hostile(directory, trace):
     """Answers without an end and a server that stalls: little memory, and kymo serve ends when it is asked to."""
     environment = configure(directory)
@@ -268,7 +287,7 @@ def with_bandwidth(directory, trace):
 
 def test(directory):
     trace = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt", "ctf"))[0]
-    for part in through_failures, hostile, over_restarts, beyond_limit, with_certificates, with_bandwidth:
+    for part in through_failures, without_zstd, hostile, over_restarts, beyond_limit, with_certificates, with_bandwidth:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place, trace)
