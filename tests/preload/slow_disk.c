@@ -4,12 +4,16 @@
  * $KYMO_TEST_DISK_STOPS is there; sockets and pipes are left alone, because only calls that files
  * have are caught. fdatasync() waits for the file $KYMO_TEST_SYNC_STOPS instead, and creates a file
  * of that name with ".reached" behind it when it begins to wait. So does fstatat(), for
- * $KYMO_TEST_STAT_STOPS.
+ * $KYMO_TEST_STAT_STOPS. With $KYMO_TEST_SYNC_FAILS, fdatasync() of a file of that ending fails.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -78,10 +82,28 @@ static void say_and_wait(const char *stops)
 	}
 }
 
+static bool ends_with(int fd, const char *ending)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof path - 1);
+	if (length < (ssize_t)strlen(ending))
+		return false;
+	path[length] = 0;
+	return strcmp(path + length - strlen(ending), ending) == 0;
+}
+
 int fdatasync(int fd)
 {
 	static int (*next)(int);
+	const char *fails = getenv("KYMO_TEST_SYNC_FAILS");
 
+	if (fails && ends_with(fd, fails)) {
+		errno = EIO;
+		return -1;
+	}
 	say_and_wait(getenv("KYMO_TEST_SYNC_STOPS"));
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "fdatasync");

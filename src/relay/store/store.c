@@ -142,6 +142,18 @@ static int do_write(const struct file_job *job)
 	return 0;
 }
 
+/* All or nothing, like append(): an entry that is not on disk for good is none. */
+static int append_entry(const struct store_file *file, const struct file_job *job)
+{
+	int error = append(file->index_fd, job->bytes, job->size);
+
+	if (error || !file->store->sync || !fdatasync(file->index_fd))
+		return error;
+	error = errno;
+	(void)cut(file->index_fd, CTF_INDEX_HEADER + file->written * file->entry_size);
+	return error;
+}
+
 static int do_entry(struct file_job *job)
 {
 	struct store_file *file = job->file;
@@ -163,13 +175,11 @@ static int do_entry(struct file_job *job)
 		return break_off(file, file->good, errno);
 	if (!lost)
 		(void)ctf_lock_ready(file->fd, job->offset, job->range);
-	error = append(lost ? file->lost_fd : file->index_fd, job->bytes, job->size);
+	error = lost ? append(file->lost_fd, job->bytes, job->size) : append_entry(file, job);
 	if (error && !lost)
 		return break_off(file, file->good, error);
 	if (!error && !lost && job->offset + job->range > file->good)
 		file->good = job->offset + job->range;
-	if (!error && file->store->sync && !lost && fdatasync(file->index_fd))
-		error = errno;
 	if (!error && lost)
 		(void)ctf_lock_ready(file->lost_fd,
 				     CTF_INDEX_HEADER + file->lost++ * file->entry_size,
@@ -183,8 +193,15 @@ static int do_entry(struct file_job *job)
 
 static int do_cut(const struct file_job *job)
 {
-	(void)ctf_lock_all(job->file->fd, job->offset);
-	return cut(job->file->fd, job->offset);
+	struct store_file *file = job->file;
+	int error;
+
+	(void)ctf_lock_all(file->fd, job->offset);
+	error = cut(file->fd, job->offset);
+	/* Metadata begin again, with all that the disk did not take. */
+	if (!error && !job->offset && file->kind == STORE_METADATA)
+		file->broken = false;
+	return error;
 }
 
 /* -EAGAIN: another program reads the last point right now; it gets the next one. */

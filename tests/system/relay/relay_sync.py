@@ -224,13 +224,29 @@ def check_relay_that_was_killed():
         trace.close()
 
 
+def slow_disk(**more):
+    return {'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'),
+            'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0', **more}
+
+
+def check_medium_that_fails():
+    """An entry that the medium did not take is not in the index, nor is its packet in the file."""
+    with Relay('--sync', env=slow_disk(KYMO_TEST_SYNC_FAILS='.idx')) as relay:
+        producer, one, _, _ = begin(relay)
+        trace = Trace(relay)
+        producer.packet(one, b'p' * 128, 100, 200)
+        until('nothing pending', lambda: producer.pending(one) == 0)
+        sizes = [os.fstat(trace.file[name].fileno()).st_size for name in ('c_0', 'index/c_0.idx')]
+        assert sizes == [0, 16], sizes
+        trace.close()
+
+
 def check_medium():
     """With --sync, what is in the file is shown when the disk has it (tests/preload/slow_disk.c), and not before."""
     with tempfile.TemporaryDirectory(prefix='kymo-sync-') as work:
         stops = os.path.join(work, 'stops')
         open(stops, 'w').close()
-        with Relay('--sync', env={'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'), 'KYMO_TEST_SYNC_STOPS': stops,
-                                  'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}) as relay:
+        with Relay('--sync', env=slow_disk(KYMO_TEST_SYNC_STOPS=stops)) as relay:
             producer, one, _, _ = begin(relay)
             trace = Trace(relay)
             producer.packet(one, b'p' * 128, 100, 200)
@@ -250,6 +266,7 @@ def main():
             check(relay)
     check_relay_that_was_killed()
     check_medium()
+    check_medium_that_fails()
     return 0
 
 

@@ -5,6 +5,7 @@
 The numbers are those of the list that the project keeps of such traps (docs/network/relay.md)."""
 import glob
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -259,6 +260,22 @@ def t14_metadata_are_reset(relay):
     producer.metadata(meta, b'whole', padding=3)
     done(producer, meta)
     assert stored(relay, 'metadata') == b'whole\0\0\0'
+
+
+@test
+def metadata_begins_again_after_a_full_disk(relay):
+    producer = Producer(relay).create()
+    meta = producer.stream('metadata')
+    before = resource.prlimit(relay.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(relay.process.pid, resource.RLIMIT_FSIZE, (4, before[1]))
+    producer.metadata(meta, b'too long')
+    done(producer, meta)
+    assert stored(relay, 'metadata') == b''
+    resource.prlimit(relay.process.pid, resource.RLIMIT_FSIZE, before)
+    producer.good(RESET_METADATA, struct.pack('>QQ', meta, 1))
+    producer.metadata(meta, b'whole')
+    done(producer, meta)
+    assert stored(relay, 'metadata') == b'whole'
 
 
 @test
