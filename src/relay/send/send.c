@@ -10,6 +10,7 @@
 
 /* between questions about the old session, while the relay still writes it */
 #define ASK_OLD_NS	10000000u
+#define MS		1000000ull
 
 static int answered(void *context, uint32_t command, void *about, struct wire_in *in,
 		    struct kymo_err *err);
@@ -19,7 +20,7 @@ static int answered(void *context, uint32_t command, void *about, struct wire_in
 void send_init(struct send *send, struct spool *spool, const struct send_options *options)
 {
 	*send = (struct send){
-		.options = *options, .spool = spool,
+		.options = *options, .spool = spool, .pause_ms = SEND_PAUSE_LEAST_MS,
 		.producer.ops = { answered, send, WIRE_MINOR_LEAST },
 	};
 	if (getrandom(send->uuid, sizeof(send->uuid), 0) != sizeof(send->uuid))
@@ -79,10 +80,30 @@ void send_create(struct send *send)
 
 /* ---- begin and loss of a connection ---- */
 
+unsigned send_pause(struct send *send)
+{
+	const unsigned pause_ms = send->pause_ms;
+
+	send->pause_ms =
+		2 * pause_ms < SEND_PAUSE_MOST_MS ? 2 * pause_ms : SEND_PAUSE_MOST_MS;
+	return pause_ms;
+}
+
+static void look_if_proven(struct send *send, uint64_t now_ns)
+{
+	if (send->is_proven || (send->stored.at[SPOOL_RUN] <= send->begun_at &&
+				now_ns - send->begun_ns < SEND_PAUSE_MOST_MS * MS))
+		return;
+	send->is_proven = true;
+	send->pause_ms = SEND_PAUSE_LEAST_MS;
+}
+
 void send_begin(struct send *send, uint64_t now_s, uint64_t now_ns)
 {
 	send->created_s = now_s;
 	send->begun_ns = now_ns;
+	send->begun_at = send->stored.at[SPOOL_RUN];
+	send->is_proven = false;
 	send->sessions++;
 	send->state = SEND_VERSION;
 	producer_greet(&send->producer);
@@ -243,6 +264,7 @@ int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err)
 		return -1;
 	if (send->state == SEND_READY)
 		send_beacons(send, now_ns);
+	look_if_proven(send, now_ns);
 	send_ask(send, now_ns);
 	send_leave(send, now_ns);
 	if (send->producer.control.failed || send->producer.data.failed)

@@ -129,6 +129,10 @@ struct send {
 	uint64_t end_ns;             /* the latest end of the packets sent */
 	bool finish;                 /* the spool is complete */
 	uint64_t leave_at;           /* a relay without chunks: not before this time */
+	unsigned pause_ms;           /* before the next connection, if this one is lost */
+	uint64_t begun_at;           /* SPOOL_RUN that was stored when this connection began */
+	bool is_proven; /* this relay does what it should: it has stored something, or it has not
+			   failed for a while */
 	void *body;                  /* of the record that was read last */
 	size_t body_room;
 	uint64_t packets, sessions;	/* packets sent, sessions begun */
@@ -145,6 +149,17 @@ void send_free(struct send *send);
  * Return: 0; -1 with @err: the spool cannot be read.
  */
 int send_adopt(struct send *send, const uint8_t uuid[16], const char *path, struct kymo_err *err);
+
+#define SEND_PAUSE_LEAST_MS 100u
+#define SEND_PAUSE_MOST_MS 5000u
+
+/**
+ * send_pause() - how long to wait before the next connection, in ms
+ *
+ * Each time twice as long, until a relay is proven: one that accepts a session and then fails is no
+ * better than one that cannot be reached.
+ */
+unsigned send_pause(struct send *send);
 
 /** send_begin() - the connections are open; @now_s: seconds since the Epoch, @now_ns:
  * CLOCK_MONOTONIC. */

@@ -72,7 +72,6 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	sender->options = *options;
 	sender->spool = spool;
 	sender->datagrams.fd = -1;
-	sender->backoff_ms = SENDER_BACKOFF_LEAST_MS;
 	(void)pthread_mutex_init(&sender->lock, NULL);
 	(void)pthread_cond_init(&sender->ended, NULL);
 	send_init(&sender->send, spool, &options->send);

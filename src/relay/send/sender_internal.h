@@ -53,7 +53,6 @@ void datagrams_close(struct datagrams *datagrams);
 
 /* ---- the sender ---- */
 
-#define SENDER_BACKOFF_LEAST_MS 100u
 #define SENDER_NEWS_MAX	512
 
 struct sender {
@@ -67,7 +66,6 @@ struct sender {
 	struct send send;
 	struct producer_link link;
 	struct datagrams datagrams;	/* in place of the data connection */
-	unsigned backoff_ms;
 	bool told_lost;
 	/* Shared, under the lock: */
 	pthread_mutex_t lock;

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define BACKOFF_MOST_MS	5000u
 #define TICK_MS		10u
 #define PACE_MS		1u		/* between attempts to send datagrams that wait */
 
@@ -44,9 +43,7 @@ static void lose(struct sender *sender, const struct kymo_err *err)
 	if (!sender->told_lost)
 		set_news(sender, "%.300s; retrying, meanwhile the events wait in %s", err->text, spool_path(sender->spool));
 	sender->told_lost = true;
-	(void)uv_timer_start(&sender->retry, on_retry, sender->backoff_ms, 0);
-	sender->backoff_ms =
-		2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;
+	(void)uv_timer_start(&sender->retry, on_retry, send_pause(&sender->send), 0);
 }
 
 static void on_open(void *context)
@@ -138,12 +135,11 @@ static void publish(struct sender *sender)
 	sender->stats.lost_packets = sender->send.lost_packets;
 	sender->stats.lost_events = sender->send.lost_events;
 	sender->stats.unstored = sender->send.unstored;
-	if (sender->stats.state < SEND_READY && sender->send.state >= SEND_READY) {
+	if (sender->stats.state < SEND_READY && sender->send.state >= SEND_READY)
 		sender->stats.why[0] = 0;
-		sender->backoff_ms = SENDER_BACKOFF_LEAST_MS;
-		if (sender->told_lost)
-			(void)snprintf(sender->news, sizeof(sender->news), "events are sent to %s:%u again",
-				       sender->options.url.host, sender->options.url.port);
+	if (sender->told_lost && sender->send.state >= SEND_READY && sender->send.is_proven) {
+		(void)snprintf(sender->news, sizeof(sender->news), "events are sent to %s:%u again",
+			       sender->options.url.host, sender->options.url.port);
 		sender->told_lost = false;
 	}
 	sender->stats.state = sender->send.state;

@@ -214,6 +214,48 @@ static void test_again(void **state)
 	}
 }
 
+/*
+ * A relay that accepts each session and then answers something wrong is asked less and less often,
+ * as one that cannot be reached; until it stores something, or does nothing wrong for a while.
+ */
+static void test_pause(void **state)
+{
+	struct scene *scene = *state;
+	const uint8_t packet[109] = { 1 };
+	unsigned pause_ms = SEND_PAUSE_LEAST_MS;
+
+	add_trace(scene);
+	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
+	for (int i = 0; i < 9; i++) {
+		connect(scene);
+		work(scene);
+		assert_int_equal(say(scene, 3, 0, 5, WIRE_ERR_FATAL), -1);
+		send_lost(&scene->send);
+		assert_int_equal(send_pause(&scene->send), pause_ms);
+		pause_ms = 2 * pause_ms < SEND_PAUSE_MOST_MS ? 2 * pause_ms : SEND_PAUSE_MOST_MS;
+	}
+	connect(scene);
+	work(scene);
+	assert_false(scene->send.is_proven);
+	assert_int_equal(say(scene, 3, 0, 5, WIRE_OK), 0);
+	work(scene);
+	assert_int_equal(say(scene, 3, 0, 6, WIRE_OK), 0);
+	work(scene);
+	assert_int_equal(say(scene, 3, WIRE_OK, WIRE_OK, 0), 0);
+	work(scene);
+	assert_true(scene->send.is_proven);
+	send_lost(&scene->send);
+	assert_int_equal(send_pause(&scene->send), SEND_PAUSE_LEAST_MS);
+	assert_int_equal(send_pause(&scene->send), 2 * SEND_PAUSE_LEAST_MS);
+	connect(scene);
+	work(scene);
+	assert_false(scene->send.is_proven);
+	scene->now += SEND_PAUSE_MOST_MS * UINT64_C(1000000);
+	work(scene);
+	send_lost(&scene->send);
+	assert_int_equal(send_pause(&scene->send), SEND_PAUSE_LEAST_MS);
+}
+
 /* Until when there is nothing: at once behind what was sent, else seldom. */
 static void test_beacons(void **state)
 {
@@ -331,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, begin, end),
 		cmocka_unit_test_setup_teardown(test_again, begin, end),
+		cmocka_unit_test_setup_teardown(test_pause, begin, end),
 		cmocka_unit_test_setup_teardown(test_beacons, begin, end),
 		cmocka_unit_test_setup_teardown(test_refusals, begin, end),
 		cmocka_unit_test_setup_teardown(test_limit, begin, end),
