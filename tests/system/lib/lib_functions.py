@@ -185,13 +185,6 @@ int main()
 }
 """
 # Of each program: functions that only return, and some of those that something else leaves.
-RETURN = {"c": ("reals", "extended", "pair", "wide", "various", "huge", "keeps", "many", "tail_start", "tail_middle", "tail_end", "recursion", "sorts", "order", "jumps",
-                "raises", "threads", "processes", "traces"),
-          "x": ("catches", "nested", "inside", "no_throw")}
-LEFT = {"c": ("deep", "ends"), "x": ("thrower", "rethrower", "translates", "unwinds")}
-
-
-# Of each program: functions that only return, and some of those that something else leaves.
 RETURN = {"c": ("reals", "extended", "pair", "wide", "various", "huge", "spread", "large", "sized", "keeps", "many", "tail_start", "tail_middle", "tail_end", "recursion", "sorts", "order", "jumps",
                 "raises", "threads", "processes", "traces"),
           "x": ("catches", "nested", "inside", "no_throw")}
