@@ -74,7 +74,7 @@ static int new_costs(struct report *report, struct kymo_err *err)
 		return 0;
 	if (costs_create(&report->costs, report->model, report->reader, err))
 		return -1;
-	return costs_spans(report->costs, report->spans) ? err_no_memory(err) : 0;
+	return costs_spans(report->costs, report->spans, err);
 }
 
 static void on_arrived(void *context, const struct chains_path *path,

@@ -336,9 +336,9 @@ int summary_collect_create(struct summary_collect **out, const struct summary_so
 	if (!collect)
 		return err_no_memory(err);
 	collect->from = *sources;
-	if (model_listen(sources->model, &listener, collect)) {
+	if (model_listen(sources->model, &listener, collect, err)) {
 		summary_collect_destroy(collect);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+		return -1;
 	}
 	view_listen(sources->view, on_wait, collect);
 	if (sources->loops)

@@ -91,9 +91,9 @@ int summary_own_create(struct summary_own **out, struct model *model,
 	own->model = model;
 	own->begin_ns = begin_ns;
 	own->end_ns = end_ns;
-	if (sched_runs_create(&own->runs, model, reader, &listener, own)) {
+	if (sched_runs_create(&own->runs, model, reader, &listener, own, err)) {
 		destroy(own);
-		return err_no_memory(err);
+		return -1;
 	}
 	*out = own;
 	return 0;

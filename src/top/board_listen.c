@@ -318,10 +318,9 @@ int board_listen(struct board *board, struct kymo_err *err)
 		return -1;
 	if (board->options.all)
 		model_without_startup(board->model);
-	if (model_listen(board->model, &listener, board) < 0 ||
-	    waits_create(&board->waits, board->model, on_wait, board) < 0)
-		return err_no_memory(err);
-	if (board_listen_spans(board, err) < 0 || board_listen_summary(board, err) < 0)
+	if (model_listen(board->model, &listener, board, err) < 0 ||
+	    waits_create(&board->waits, board->model, on_wait, board, err) < 0 ||
+	    board_listen_spans(board, err) < 0 || board_listen_summary(board, err) < 0)
 		return -1;
 	if (board->options.whole && chains_create(&board->chains, board->model, &chains, err))
 		return -1;

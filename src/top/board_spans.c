@@ -47,10 +47,9 @@ static bool is_new(const struct board *board, const struct kymo_ctf_event_class 
 
 int board_listen_spans(struct board *board, struct kymo_err *err)
 {
-	if (spans_create(&board->spans, board->model, err) < 0)
+	if (spans_create(&board->spans, board->model, err) < 0 ||
+	    spans_listen(board->spans, &listener, board, err) < 0)
 		return -1;
-	if (spans_listen(board->spans, &listener, board) < 0)
-		return err_no_memory(err);
 	map_free(&board->kinds);
 	board->classes = kymo_ctf_class_count(board->reader);
 	for (unsigned i = 0; i < board->classes; i++) {

@@ -85,10 +85,8 @@ static int gather(struct align *align, struct messages *messages, struct kymo_ct
 		return -1;
 	pass_add(&passes, &model_pass, model);
 	pass_add(&passes, &ops, &gathering);
-	if (!model_listen(model, &messages_listener, messages))
+	if (!model_listen(model, &messages_listener, messages, err))
 		status = pass_run(&passes, reader, progress, err);
-	else
-		err_no_memory(err);
 	passes_free(&passes);
 	return status ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
 }

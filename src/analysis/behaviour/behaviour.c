@@ -277,13 +277,15 @@ int behaviour_create(struct behaviour **result, const struct behaviours *file, s
 		b->kind[file->condition[i].kind] |= UINT64_C(1) << i;
 	b->open = calloc(file->rules + 1, sizeof(*b->open));
 	b->sums = calloc(file->whats + 1, sizeof(*b->sums));
-	if (!b->open || !b->sums || model_listen(model, &listener, b) ||
-	    spans_listen(spans, &spans_listener, b)) {
-		behaviour_destroy(b);
-		return err_no_memory(err);
+	if (!b->open || !b->sums)
+		(void)err_no_memory(err);
+	else if (!model_listen(model, &listener, b, err) &&
+		 !spans_listen(spans, &spans_listener, b, err)) {
+		*result = b;
+		return 0;
 	}
-	*result = b;
-	return 0;
+	behaviour_destroy(b);
+	return -1;
 }
 
 void behaviour_destroy(struct behaviour *b)

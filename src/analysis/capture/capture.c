@@ -369,9 +369,13 @@ int capture_create(struct capture **result, const struct captures *captures, str
 
 	if (capture)
 		capture->of_packet = calloc(captures->count + 1, sizeof(*capture->of_packet));
-	if (!capture || !capture->of_packet || model_listen(model, &listener, capture)) {
+	if (!capture || !capture->of_packet) {
 		capture_destroy(capture);
 		return err_no_memory(err);
+	}
+	if (model_listen(model, &listener, capture, err)) {
+		capture_destroy(capture);
+		return -1;
 	}
 	capture->captures = captures;
 	capture->align = align;

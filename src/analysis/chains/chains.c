@@ -304,10 +304,10 @@ int chains_create(struct chains **result, struct model *model,
 		chains_destroy(chains);
 		return -1;
 	}
-	if (model_listen(model, &listener, chains) ||
-	    (options->calls && model_listen(model, &call_listener, chains))) {
+	if (model_listen(model, &listener, chains, err) ||
+	    (options->calls && model_listen(model, &call_listener, chains, err))) {
 		chains_destroy(chains);
-		return err_no_memory(err);
+		return -1;
 	}
 	*result = chains;
 	return 0;

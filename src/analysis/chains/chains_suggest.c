@@ -373,9 +373,11 @@ int suggest_create(struct suggest **result, struct model *model, struct kymo_err
 {
 	struct suggest *suggest = calloc(1, sizeof(*suggest));
 
-	if (!suggest || model_listen(model, &listener, suggest)) {
-		free(suggest);
+	if (!suggest)
 		return err_no_memory(err);
+	if (model_listen(model, &listener, suggest, err)) {
+		free(suggest);
+		return -1;
 	}
 	suggest->model = model;
 	*result = suggest;

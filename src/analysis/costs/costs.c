@@ -306,10 +306,10 @@ static void on_span_end(void *context, const struct spans_event *event)
 
 static const struct spans_listener span_listener = { .begin = on_span_begin, .end = on_span_end };
 
-int costs_spans(struct costs *costs, struct spans *spans)
+int costs_spans(struct costs *costs, struct spans *spans, struct kymo_err *err)
 {
 	costs->told = spans;
-	return spans_listen(spans, &span_listener, costs);
+	return spans_listen(spans, &span_listener, costs, err);
 }
 
 const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index)
@@ -342,7 +342,7 @@ void costs_listen(struct costs *costs,
 
 /* ---- life cycle ---- */
 
-static int bind_all(struct costs *costs, struct model *model)
+static int bind_all(struct costs *costs, struct model *model, struct kymo_err *err)
 {
 	struct kymo_ctf_bind bind[BIND_MAX];
 	const struct kymo_ctf_bind *rows;
@@ -362,7 +362,7 @@ static int bind_all(struct costs *costs, struct model *model)
 	rows = calls_bind(&more);
 	for (i = 0; i < more && count < BIND_MAX; i++)
 		bind[count++] = rows[i];
-	if (model_bind_also(model, bind, count, &costs->first))
+	if (model_bind_also(model, bind, count, &costs->first, err))
 		return -1;
 	costs->end = costs->first + count;
 	costs->lock_first += costs->first;
@@ -413,9 +413,9 @@ int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_
 	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
 	faults_init(&costs->faults, on_fault, costs);
 	calls_init(&costs->calls, on_call, costs);
-	if (model_listen(model, &listener, costs) || bind_all(costs, model)) {
+	if (model_listen(model, &listener, costs, err) || bind_all(costs, model, err)) {
 		costs_destroy(costs);
-		return err_no_memory(err);
+		return -1;
 	}
 	*out = costs;
 	return 0;

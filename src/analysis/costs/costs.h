@@ -134,9 +134,9 @@ void costs_destroy(struct costs *costs);
 /**
  * costs_spans() - also count for @spans, which must stay valid.
  *
- * Return: 0, or -1: too many listeners.
+ * Return: 0, or -1 with @err.
  */
-int costs_spans(struct costs *costs, struct spans *spans);
+int costs_spans(struct costs *costs, struct spans *spans, struct kymo_err *err);
 
 /**
  * costs_realtime() - the real-time names of programs, as spans_realtime(); NULL also without

@@ -290,10 +290,10 @@ int cycles_create(struct cycles **out, struct model *model, const struct kymo_ct
 		return err_no_memory(err);
 	cycles->reader = reader;
 	cycles_window(cycles, INT64_MIN, INT64_MAX);
-	if (model_listen(model, &listener, cycles) ||
-	    model_bind_also(model, rows, ROWS, &cycles->first)) {
+	if (model_listen(model, &listener, cycles, err) ||
+	    model_bind_also(model, rows, ROWS, &cycles->first, err)) {
 		cycles_destroy(cycles);
-		return err_no_memory(err);
+		return -1;
 	}
 	*out = cycles;
 	return 0;

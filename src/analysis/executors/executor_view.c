@@ -284,10 +284,10 @@ int view_create(struct executor_view **out, struct model *model, int64_t begin_n
 		return err_no_memory(err);
 	view->begin_ns = begin_ns;
 	view->end_ns = end_ns;
-	if (waits_create(&view->waits, model, on_wait, view) ||
-	    model_listen(model, &listener, view)) {
+	if (waits_create(&view->waits, model, on_wait, view, err) ||
+	    model_listen(model, &listener, view, err)) {
 		view_destroy(view);
-		return err_no_memory(err);
+		return -1;
 	}
 	*out = view;
 	return 0;

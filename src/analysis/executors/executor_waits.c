@@ -307,16 +307,17 @@ static const struct model_listener listener = {
 };
 
 int waits_create(struct waits **out, struct model *model,
-		 void (*wait)(void *context, const struct waits_wait *wait), void *context)
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context,
+		 struct kymo_err *err)
 {
 	struct waits *waits = calloc(1, sizeof(*waits));
 
 	*out = waits;
 	if (!waits)
-		return -1;
+		return err_no_memory(err);
 	waits->wait = wait;
 	waits->context = context;
-	if (!model_listen(model, &listener, waits))
+	if (!model_listen(model, &listener, waits, err))
 		return 0;
 	free(waits);
 	*out = NULL;

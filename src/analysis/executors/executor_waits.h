@@ -57,10 +57,11 @@ struct waits;
 /**
  * waits_create() - listen to @model; call @wait when a run has returned, in order of end.
  *
- * Return: 0, or -1: out of memory.
+ * Return: 0, or -1 with @err.
  */
 int waits_create(struct waits **waits, struct model *model,
-		 void (*wait)(void *context, const struct waits_wait *wait), void *context);
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context,
+		 struct kymo_err *err);
 void waits_destroy(struct waits *waits);
 
 /** waits_failed() - did memory run out? */

@@ -224,12 +224,17 @@ static void find_hearers(struct model *model)
 		}
 }
 
-int model_listen(struct model *model, const struct model_listener *listener, void *context)
+int model_listen(struct model *model, const struct model_listener *listener, void *context,
+		 struct kymo_err *err)
 {
 	const unsigned wants = wants_of(listener);
 
-	if (model->listeners == MODEL_LISTENERS_MAX || model_bind_is_late(model, wants))
-		return -1;
+	if (model->listeners == MODEL_LISTENERS_MAX)
+		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");
+	if (model_bind_is_late(model, wants))
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "an analysis listens to the model too late: the trace was opened "
+			       "without the events that it needs");
 	model->listener[model->listeners] = listener;
 	model->listener_context[model->listeners++] = context;
 	find_hearers(model);

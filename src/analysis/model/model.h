@@ -9,7 +9,7 @@
  * does not grow with the trace.
  *
  *   model_create(&model, &err);
- *   model_listen(model, &listener, context);
+ *   model_listen(model, &listener, context, &err);
  *   model_attach(model, reader, &err);		binds the events that the model needs
  *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (model_event(model, &event) < 0) ...
@@ -52,9 +52,10 @@ void model_destroy(struct model *model);
  *
  * Call it before model_bind() and model_attach(): the model binds only events that a listener
  * needs, and an event that was not bound has no values.
- * Return: 0, or -1: too many listeners, or too late for the events that @listener needs.
+ * Return: 0, or -1 with @err: too many listeners, or too late for the events that @listener needs.
  */
-int model_listen(struct model *model, const struct model_listener *listener, void *context);
+int model_listen(struct model *model, const struct model_listener *listener, void *context,
+		 struct kymo_err *err);
 #define MODEL_LISTENERS_MAX 24
 
 /** model_listeners() - how many listen: the number that the next one has. Context: wait-free. */
@@ -105,10 +106,10 @@ const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *coun
  * @first: set to the number of the first of these rows; event.bound counts from there. The model
  *   ignores them
  *
- * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX rows in total.
+ * Return: 0, or -1 with @err: more than MODEL_BIND_ALSO_MAX rows in total.
  */
 int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count,
-		    unsigned *first);
+		    unsigned *first, struct kymo_err *err);
 #define MODEL_BIND_ALSO_MAX 64u
 
 /**

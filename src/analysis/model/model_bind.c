@@ -159,10 +159,10 @@ const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *coun
 }
 
 int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count,
-		    unsigned *first)
+		    unsigned *first, struct kymo_err *err)
 {
 	if (count > MODEL_BIND_ALSO_MAX - model->bind_also)
-		return -1;
+		return err_set(err, KYMO_EXIT_FAILED, "too many events are bound for analyses");
 	*first = model->bind_count + model->bind_also;
 	memcpy(&model->bind[*first], rows, count * sizeof(*rows));
 	model->bind_also += count;

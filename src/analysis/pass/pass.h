@@ -115,9 +115,11 @@ struct pass_ops {
 	{									\
 		struct name *analysis = calloc(1, sizeof(*analysis));		\
 										\
-		if (!analysis || source##_listen(source, &listener, analysis)) { \
-			free(analysis);						\
+		if (!analysis)							\
 			return err_no_memory(err);				\
+		if (source##_listen(source, &listener, analysis, err)) {	\
+			free(analysis);						\
+			return -1;						\
 		}								\
 		analysis->begin_ns = begin_ns;					\
 		analysis->end_ns = end_ns;					\

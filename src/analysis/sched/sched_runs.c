@@ -235,31 +235,40 @@ static const struct model_listener model_listener = {
 
 /* ---- life cycle and events ---- */
 
-int sched_runs_create(struct sched_runs **out, struct model *model,
-		      const struct kymo_ctf_reader *reader,
-		      const struct sched_runs_listener *listener, void *context)
+static int listen_all(struct sched_runs *runs, struct model *model,
+		      const struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	static const struct sched_listener sched_listener = { .spell = on_spell, .gone = on_gone };
-	struct sched_runs *runs = calloc(1, sizeof(*runs));
 	const struct kymo_ctf_bind *bind;
 	unsigned count;
 
+	if (sched_create(&runs->sched, reader, &sched_listener, runs) ||
+	    (runs->listener->io && sched_ios_create(&runs->ios, reader)))
+		return err_no_memory(err);
+	bind = sched_bind(&count);
+	if (model_listen(model, &model_listener, runs, err) ||
+	    model_bind_also(model, bind, count, &runs->first, err))
+		return -1;
+	if (!runs->ios)
+		return 0;
+	bind = sched_ios_bind(&count);
+	return model_bind_also(model, bind, count, &runs->first_io, err);
+}
+
+int sched_runs_create(struct sched_runs **out, struct model *model,
+		      const struct kymo_ctf_reader *reader,
+		      const struct sched_runs_listener *listener, void *context,
+		      struct kymo_err *err)
+{
+	struct sched_runs *runs = calloc(1, sizeof(*runs));
+
 	*out = runs;
 	if (!runs)
-		return -1;
+		return err_no_memory(err);
 	runs->listener = listener;
 	runs->context = context;
-	bind = sched_bind(&count);
-	if (!sched_create(&runs->sched, reader, &sched_listener, runs) &&
-	    !model_listen(model, &model_listener, runs) &&
-	    !model_bind_also(model, bind, count, &runs->first)) {
-		if (!listener->io)
-			return 0;
-		bind = sched_ios_bind(&count);
-		if (!sched_ios_create(&runs->ios, reader) &&
-		    !model_bind_also(model, bind, count, &runs->first_io))
-			return 0;
-	}
+	if (!listen_all(runs, model, reader, err))
+		return 0;
 	sched_runs_destroy(runs);
 	*out = NULL;
 	return -1;

@@ -57,11 +57,12 @@ struct sched_runs;
 /**
  * sched_runs_create() - listen to @model. @listener must stay valid.
  *
- * Return: 0, or -1: out of memory.
+ * Return: 0, or -1 with @err.
  */
 int sched_runs_create(struct sched_runs **runs, struct model *model,
 		      const struct kymo_ctf_reader *reader,
-		      const struct sched_runs_listener *listener, void *context);
+		      const struct sched_runs_listener *listener, void *context,
+		      struct kymo_err *err);
 void sched_runs_destroy(struct sched_runs *runs);
 
 /**

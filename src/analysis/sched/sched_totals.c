@@ -110,9 +110,9 @@ int sched_totals_create(struct sched_totals **out, struct model *model,
 		return err_no_memory(err);
 	totals->begin_ns = begin_ns;
 	totals->end_ns = end_ns;
-	if (sched_runs_create(&totals->runs, model, reader, &listener, totals)) {
+	if (sched_runs_create(&totals->runs, model, reader, &listener, totals, err)) {
 		sched_totals_destroy(totals);
-		return err_no_memory(err);
+		return -1;
 	}
 	sched_runs_window(totals->runs, begin_ns, end_ns);
 	*out = totals;

@@ -298,9 +298,9 @@ int spans_create(struct spans **result, struct model *model, struct kymo_err *er
 	if (!spans)
 		return err_no_memory(err);
 	spans->model = model;
-	if (model_listen(model, &model_listener, spans)) {
+	if (model_listen(model, &model_listener, spans, err)) {
 		free(spans);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");
+		return -1;
 	}
 	*result = spans;
 	return 0;
@@ -329,10 +329,11 @@ void spans_destroy(struct spans *spans)
 	free(spans);
 }
 
-int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context)
+int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context,
+		 struct kymo_err *err)
 {
 	if (spans->listeners == SPANS_LISTENERS_MAX)
-		return -1;
+		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to spans");
 	spans->listener[spans->listeners] = listener;
 	spans->listener_context[spans->listeners++] = context;
 	return 0;

@@ -6,7 +6,7 @@
  *   model_create(&model, &err);
  *   spans_create(&spans, model, &err);
  *   spans_attach(spans, reader, &err);		instead of model_attach()
- *   spans_listen(spans, &listener, context);
+ *   spans_listen(spans, &listener, context, &err);
  *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (spans_event(spans, &event) || model_event(model, &event)) ...	in this order
  *   spans_finish(spans);
@@ -123,8 +123,10 @@ struct spans_listener {
 int spans_create(struct spans **spans, struct model *model, struct kymo_err *err);
 void spans_destroy(struct spans *spans);
 
-/** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1. */
-int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context);
+/** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1 with
+ * @err. */
+int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context,
+		 struct kymo_err *err);
 /** spans_listeners(), spans_unlisten() - as model_listeners() and model_unlisten(). */
 unsigned spans_listeners(const struct spans *spans);
 void spans_unlisten(struct spans *spans, unsigned first, unsigned count);

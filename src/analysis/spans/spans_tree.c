@@ -235,9 +235,9 @@ int spans_tree_create(struct spans_tree **out, struct spans *spans, int64_t begi
 		return err_no_memory(err);
 	tree->begin_ns = begin_ns;
 	tree->end_ns = end_ns;
-	if (spans_listen(spans, &span_listener, tree)) {
+	if (spans_listen(spans, &span_listener, tree, err)) {
 		free(tree);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+		return -1;
 	}
 	*out = tree;
 	return 0;

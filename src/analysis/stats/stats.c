@@ -250,9 +250,11 @@ int stats_create(struct stats **result, struct model *model, int64_t begin_ns, i
 {
 	struct stats *stats = calloc(1, sizeof(*stats));
 
-	if (!stats || model_listen(model, &listener, stats)) {
-		free(stats);
+	if (!stats)
 		return err_no_memory(err);
+	if (model_listen(model, &listener, stats, err)) {
+		free(stats);
+		return -1;
 	}
 	stats->model = model;
 	stats_window(stats, begin_ns, end_ns);

@@ -75,9 +75,11 @@ int graph_create(struct graph **result, struct model *model, int64_t begin_ns, i
 {
 	struct graph *graph = calloc(1, sizeof(*graph));
 
-	if (!graph || model_listen(model, &listener, graph)) {
-		free(graph);
+	if (!graph)
 		return err_no_memory(err);
+	if (model_listen(model, &listener, graph, err)) {
+		free(graph);
+		return -1;
 	}
 	graph->model = model;
 	graph->begin_ns = begin_ns;

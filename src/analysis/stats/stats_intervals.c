@@ -254,9 +254,11 @@ int intervals_create(struct intervals **result, struct model *model, int64_t beg
 {
 	struct intervals *intervals = calloc(1, sizeof(*intervals));
 
-	if (!intervals || model_listen(model, &listener, intervals)) {
-		free(intervals);
+	if (!intervals)
 		return err_no_memory(err);
+	if (model_listen(model, &listener, intervals, err)) {
+		free(intervals);
+		return -1;
 	}
 	intervals->model = model;
 	intervals->begin_ns = begin_ns;

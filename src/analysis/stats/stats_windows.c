@@ -260,11 +260,13 @@ static const struct model_listener listener = {
 };
 
 int windows_create(struct windows **result, struct model *model, int64_t length_ns,
-		   windows_report *report, void *context)
+		   windows_report *report, void *context, struct kymo_err *err)
 {
 	struct windows *windows = calloc(1, sizeof(*windows));
 
-	if (!windows || model_listen(model, &listener, windows)) {
+	if (!windows)
+		return err_no_memory(err);
+	if (model_listen(model, &listener, windows, err)) {
 		free(windows);
 		return -1;
 	}

@@ -45,10 +45,10 @@ struct windows;
  * @length_ns: of a window, at least WINDOWS_SHORTEST_NS
  * @report: receives the rows of a window when it is over: callbacks first, in order of their index
  *
- * Context: allocates as objects appear. Return: 0, or -1 without memory.
+ * Context: allocates as objects appear. Return: 0, or -1 with @err.
  */
 int windows_create(struct windows **windows, struct model *model, int64_t length_ns,
-		   windows_report *report, void *context);
+		   windows_report *report, void *context, struct kymo_err *err);
 void windows_destroy(struct windows *windows);
 
 /** windows_advance() - the next event of the trace is of @ns; call it before model_event(). */

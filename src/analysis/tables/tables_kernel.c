@@ -71,9 +71,8 @@ int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err)
 	if (!(scan->request.tables & of_kernel) || !sched_is_there(scan->reader))
 		return 0;
 	return sched_runs_create(&scan->runs, scan->model, scan->reader,
-				 tables_wants(scan, TABLE_io_waits) ? &listener : &without_io, scan)
-		       ? err_no_memory(err)
-		       : 0;
+				 tables_wants(scan, TABLE_io_waits) ? &listener : &without_io, scan,
+				 err);
 }
 
 void tables_kernel_finish(struct tables_scan *scan)

@@ -103,8 +103,7 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 	};
 	if (!scan->listener.call && (scan->listener.instance || scan->listener.unfinished))
 		scan->listener.call = follow_calls;
-	if (model_listen(scan->model, &scan->listener, scan) ||
-	    spans_listen(scan->spans, &tables_spans_listener, scan))
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");
-	return 0;
+	if (model_listen(scan->model, &scan->listener, scan, err))
+		return -1;
+	return spans_listen(scan->spans, &tables_spans_listener, scan, err);
 }

@@ -197,10 +197,10 @@ int tables_samples_attach(struct tables_scan *scan, struct kymo_err *err)
 	memcpy(bind, wanted, sizeof(wanted));
 	memcpy(bind + SAMPLE_ROWS, modules_bind, MODULES_BINDS * sizeof(*modules_bind));
 	os_fit(scan->reader, bind, COUNT_OF(bind));
-	if (model_listen(scan->model, &listener, scan) ||
-	    model_bind_also(scan->model, bind, SAMPLE_ROWS + MODULES_BINDS, &scan->samples->first))
-		return err_no_memory(err);
-	return 0;
+	if (model_listen(scan->model, &listener, scan, err))
+		return -1;
+	return model_bind_also(scan->model, bind, SAMPLE_ROWS + MODULES_BINDS,
+			       &scan->samples->first, err);
 }
 
 void tables_samples_free(struct tables_scan *scan)

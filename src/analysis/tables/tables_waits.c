@@ -31,5 +31,5 @@ int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	if (!tables_wants(scan, TABLE_callback_waits) && !tables_wants(scan, TABLE_blocked_by))
 		return 0;
-	return waits_create(&scan->waits, scan->model, on_wait, scan) ? err_no_memory(err) : 0;
+	return waits_create(&scan->waits, scan->model, on_wait, scan, err);
 }

@@ -40,9 +40,7 @@ int tables_windows_attach(struct tables_scan *scan, struct kymo_err *err)
 
 	if (!tables_wants(scan, TABLE_windows))
 		return 0;
-	return windows_create(&scan->windows, scan->model, length_ns, on_window, scan)
-		       ? err_no_memory(err)
-		       : 0;
+	return windows_create(&scan->windows, scan->model, length_ns, on_window, scan, err);
 }
 
 int tables_set_window(struct tables *tables, int64_t length_ns, struct kymo_err *err)

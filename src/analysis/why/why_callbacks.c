@@ -184,9 +184,11 @@ int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
 {
 	struct why_callbacks *new = calloc(1, sizeof(*new));
 
-	if (!new || model_listen(model, &listener, new)) {
-		free(new);
+	if (!new)
 		return err_no_memory(err);
+	if (model_listen(model, &listener, new, err)) {
+		free(new);
+		return -1;
 	}
 	new->options = *options;
 	*callbacks = new;

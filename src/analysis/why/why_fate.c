@@ -440,9 +440,13 @@ int fates_create(struct fates **out, struct model *model, const uint64_t *id, un
 	fates->model = model;
 	for (unsigned i = 0; i < ids; i++)
 		put(fates, &fates->ids, id[i], 0, fates);
-	if (fates->failed || model_listen(model, &listener, fates)) {
+	if (fates->failed) {
 		fates_destroy(fates);
 		return err_no_memory(err);
+	}
+	if (model_listen(model, &listener, fates, err)) {
+		fates_destroy(fates);
+		return -1;
 	}
 	*out = fates;
 	return 0;

@@ -158,9 +158,13 @@ int why_others_create(struct why_others **others, struct model *model,
 		return err_no_memory(err);
 	new->windows = windows;
 	new->window = malloc((windows ? windows : 1) * sizeof(*window));
-	if (!new->window || model_listen(model, &listener, new)) {
+	if (!new->window) {
 		why_others_destroy(new);
 		return err_no_memory(err);
+	}
+	if (model_listen(model, &listener, new, err)) {
+		why_others_destroy(new);
+		return -1;
 	}
 	memcpy(new->window, window, windows * sizeof(*window));
 	join_windows(new);

@@ -98,8 +98,8 @@ bool caret_has_end(const struct caret *caret, enum model_kind kind, const struct
 /* The process of the hop's publisher, else of its subscription. NULL: neither is in the trace. */
 const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop);
 
-/* caret_tilde.c. caret_tilde_bind(): before the model is attached. Return: 0; -1: too many rows. */
-int caret_tilde_bind(struct caret *caret);
+/* caret_tilde.c. caret_tilde_bind(): before the model is attached. Return: 0, or -1 with @err. */
+int caret_tilde_bind(struct caret *caret, struct kymo_err *err);
 void caret_tilde_event(struct caret *caret, const struct kymo_ctf_event *event);
 /* Whether TILDE says of a publication of @hop which message it was made of. */
 bool caret_tilde_has(const struct caret *caret, const struct arch_hop *hop);

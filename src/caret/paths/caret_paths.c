@@ -214,12 +214,14 @@ int caret_create(struct caret **result, struct model *model, const struct caret_
 
 	if (caret)
 		caret->path = calloc(options->paths + 1, sizeof(*caret->path));
-	if (caret)
-		caret->model = model;
-	if (!caret || !caret->path || model_listen(model, &listener, caret) ||
-	    caret_tilde_bind(caret)) {
+	if (!caret || !caret->path) {
 		caret_destroy(caret);
 		return err_no_memory(err);
+	}
+	caret->model = model;
+	if (model_listen(model, &listener, caret, err) || caret_tilde_bind(caret, err)) {
+		caret_destroy(caret);
+		return -1;
 	}
 	caret->options = *options;
 	*result = caret;

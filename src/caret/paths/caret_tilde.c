@@ -48,9 +48,9 @@ struct caret_tilde_row {
 	int64_t ns, id, tid;
 };
 
-int caret_tilde_bind(struct caret *caret)
+int caret_tilde_bind(struct caret *caret, struct kymo_err *err)
 {
-	return model_bind_also(caret->model, rows, ROWS, &caret->tilde.first);
+	return model_bind_also(caret->model, rows, ROWS, &caret->tilde.first, err);
 }
 
 /* ---- events ---- */

@@ -86,11 +86,8 @@ static const struct spans_frame *read_spans(struct flame *flame, struct passes *
 	if (spans_tree_create(&tree, spans, flame->options->begin_ns, flame->options->end_ns, err))
 		return NULL;
 	pass_add(passes, &spans_tree_pass, tree);
-	if (model_listen(model, &loss_listener, flame)) {
-		(void)err_no_memory(err);
-		return NULL;
-	}
-	if (pass_run(passes, reader, &progress, err))
+	if (model_listen(model, &loss_listener, flame, err) ||
+	    pass_run(passes, reader, &progress, err))
 		return NULL;
 	root = spans_tree_root(tree, loops);
 	if (!root)
@@ -131,10 +128,9 @@ static struct flame_box *of_functions(struct flame *flame, struct kymo_ctf_reade
 	profile_init(&profile, reader, flame->options->begin_ns, flame->options->end_ns);
 	profile.sampled = profile_has(reader, true);
 	pass_add(&again, &profile_pass, &profile);
-	if (model_listen(model, &loss_listener, flame)) {
-		(void)err_no_memory(err);
-	} else if (!pass_run(&passes, reader, &progress, err) &&
-		   !pass_run(&again, reader, &progress, err)) {
+	if (!model_listen(model, &loss_listener, flame, err) &&
+	    !pass_run(&passes, reader, &progress, err) &&
+	    !pass_run(&again, reader, &progress, err)) {
 		frames = flame_of_profile(&flame->pool, &profile, reader, model);
 		if (!frames)
 			(void)err_no_memory(err);

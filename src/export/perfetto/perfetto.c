@@ -288,9 +288,9 @@ int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_option
 	}
 	if (!options->executors)
 		listener.executor = NULL;
-	(void)model_listen(exporter.model, &listener, &exporter);	/* far from the limit */
-	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);
-	if (attach_behaviour(&exporter, err) || spans_attach(exporter.spans, reader, err) ||
+	if (model_listen(exporter.model, &listener, &exporter, err) ||
+	    spans_listen(exporter.spans, &export_span_listener, &exporter, err) ||
+	    attach_behaviour(&exporter, err) || spans_attach(exporter.spans, reader, err) ||
 	    (options->chrome ? pft_open_chrome(&exporter.pft, options->fd, err)
 			     : pft_open(&exporter.pft, options->fd, options->level, err))) {
 		exporter_free(&exporter);

@@ -45,8 +45,8 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 		return -1;
 	if (flow->capture)
 		pass_add(&flow->passes, &capture_pass, flow->capture);
-	if (model_listen(flow->model, &flow_loss_listener, flow))
-		return err_no_memory(err);
+	if (model_listen(flow->model, &flow_loss_listener, flow, err))
+		return -1;
 	return pass_run(&flow->passes, flow->reader, &progress, err);
 }
 

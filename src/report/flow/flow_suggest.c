@@ -99,11 +99,8 @@ int flow_suggest(struct flow *flow, bool *lost, struct kymo_err *err)
 	if (suggest_create(&suggest, flow->model, err))
 		goto out;
 	pass_add(&flow->passes, &suggest_pass, suggest);
-	if (model_listen(flow->model, &flow_loss_listener, flow)) {
-		err_no_memory(err);
-		goto out;
-	}
-	if (pass_run(&flow->passes, flow->reader, &progress, err))
+	if (model_listen(flow->model, &flow_loss_listener, flow, err) ||
+	    pass_run(&flow->passes, flow->reader, &progress, err))
 		goto out;
 	*lost = flow->lost_events || flow->lost_packets;
 	table_section(table, "suggestions", "Message links that the times suggest",

@@ -250,9 +250,9 @@ int page_calls_create(struct page_calls **out, struct model *model, int64_t begi
 	if (!calls)
 		return err_no_memory(err);
 	*calls = (struct page_calls){ .model = model, .begin_ns = begin_ns, .end_ns = end_ns };
-	if (model_listen(model, &listener, calls)) {
+	if (model_listen(model, &listener, calls, err)) {
 		page_calls_destroy(calls);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+		return -1;
 	}
 	*out = calls;
 	return 0;

@@ -137,9 +137,9 @@ int page_goals_create(struct page_goals **out, struct model *model, int64_t begi
 	if (!goals)
 		return err_no_memory(err);
 	*goals = (struct page_goals){ .begin_ns = begin_ns, .end_ns = end_ns };
-	if (model_listen(model, &listener, goals)) {
+	if (model_listen(model, &listener, goals, err)) {
 		page_goals_destroy(goals);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+		return -1;
 	}
 	*out = goals;
 	return 0;

@@ -225,11 +225,11 @@ int page_series_create(struct page_series **out, struct model *model, struct spa
 					.end_ns = end_ns,
 					.origin_ns = INT64_MIN,
 					.shift = SHIFT_FIRST };
-	if (model_listen(model, &listener, series) ||
-	    spans_listen(spans, &spans_listener, series) ||
-	    model_bind_also(model, functions, COUNT_OF(functions), &series->first_row)) {
+	if (model_listen(model, &listener, series, err) ||
+	    spans_listen(spans, &spans_listener, series, err) ||
+	    model_bind_also(model, functions, COUNT_OF(functions), &series->first_row, err)) {
 		page_series_destroy(series);
-		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+		return -1;
 	}
 	*out = series;
 	return 0;

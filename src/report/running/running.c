@@ -190,7 +190,7 @@ int running_create(struct running **out, struct kymo_ctf_reader *reader,
 	running->selection = selection;
 	running->hides = !all && !selection_any(selection);
 	if (model_create(&running->model, err) < 0 ||
-	    model_listen(running->model, &listener, running) < 0 ||
+	    model_listen(running->model, &listener, running, err) < 0 ||
 	    model_attach(running->model, reader, err) < 0) {
 		running_destroy(running);
 		return -1;

@@ -76,7 +76,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 		return -1;
 	if (answer->fates)
 		pass_add(&answer->passes, &fates_pass, answer->fates);
-	return model_listen(answer->model, &loss_listener, answer) ? err_no_memory(err) : 0;
+	return model_listen(answer->model, &loss_listener, answer, err);
 }
 
 static int pass(struct why_answer *answer, struct chains_options *chains,

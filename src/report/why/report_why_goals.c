@@ -41,9 +41,8 @@ static int pass(struct goal_answer *answer, const struct model_listener *listene
 		return -1;
 	if (answer->others)
 		pass_add(&answer->passes, &why_others_pass, answer->others);
-	if (model_listen(answer->model, listener, answer))
-		return err_no_memory(err);
-	if (pass_run(&answer->passes, answer->reader, &progress, err))
+	if (model_listen(answer->model, listener, answer, err) ||
+	    pass_run(&answer->passes, answer->reader, &progress, err))
 		return -1;
 	return answer->failed ? err_no_memory(err) : 0;
 }

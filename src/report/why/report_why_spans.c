@@ -41,8 +41,8 @@ static int pass(struct span_answer *answer, const struct spans_listener *listene
 	pass_add(&answer->passes, &loops_pass, answer->loops);
 	if (on_cycle)
 		loops_listen(answer->loops, on_cycle, answer);
-	if (listener && spans_listen(answer->spans, listener, answer))
-		return err_no_memory(err);
+	if (listener && spans_listen(answer->spans, listener, answer, err))
+		return -1;
 	if (pass_run(&answer->passes, answer->reader, &progress, err))
 		return -1;
 	return answer->failed ? err_no_memory(err) : 0;

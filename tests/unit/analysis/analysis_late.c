@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who listens to a model after its reader was bound: what needs no other events may, what needs
- * events without values may not.
+ * events without values may not, and the error says so.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,14 +9,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analysis/chains/chains.h"
 #include "analysis/model/model.h"
 
 static const char metadata[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\n"
 			       "stream { };\n";
-static char directory[] = "/dev/shm/kymo-late.XXXXXX", path[64];
+static char directory[32], path[64];
 static struct kymo_ctf_reader *reader;
 static struct model *model;
 
@@ -26,6 +28,7 @@ static int setup(void **state)
 
 	(void)state;
 	assert_int_equal(model_create(&model, NULL), 0);
+	snprintf(directory, sizeof(directory), "/dev/shm/kymo-late.XXXXXX");
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/metadata", directory);
 	file = fopen(path, "w");
@@ -68,24 +71,45 @@ static const struct model_listener runs = { .instance = on_instance }, calls = {
 
 static void late(void **state)
 {
+	struct chains_options options = { .calls = true };
+	struct chains *chains;
+	struct kymo_err err = { 0 };
+
 	(void)state;
-	assert_int_equal(model_listen(model, &calls, NULL), 0);
+	assert_int_equal(model_listen(model, &calls, NULL, NULL), 0);
 	assert_int_equal(model_attach(model, reader, NULL), 0);
-	assert_int_equal(model_listen(model, &runs, NULL), 0);
-	assert_int_equal(model_listen(model, &calls, NULL), 0);
+	assert_int_equal(model_listen(model, &runs, NULL, NULL), 0);
+	assert_int_equal(model_listen(model, &calls, NULL, NULL), 0);
 	assert_int_equal(model_listeners(model), 3);
-	assert_int_not_equal(model_listen(model, &goals, NULL), 0);
+	assert_int_not_equal(model_listen(model, &goals, NULL, &err), 0);
+	assert_non_null(strstr(err.text, "too late"));
 	assert_int_equal(model_listeners(model), 3);
+	/* An analysis passes the error on. */
+	err = (struct kymo_err){ 0 };
+	assert_int_not_equal(chains_create(&chains, model, &options, &err), 0);
+	assert_non_null(strstr(err.text, "too late"));
 	/* They are bound with the rest, and the reader with them. */
 	model_want_all(model);
 	assert_int_equal(model_attach(model, reader, NULL), 0);
-	assert_int_equal(model_listen(model, &goals, NULL), 0);
+	assert_int_equal(model_listen(model, &goals, NULL, NULL), 0);
+}
+
+static void too_many(void **state)
+{
+	struct kymo_err err = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < MODEL_LISTENERS_MAX; i++)
+		assert_int_equal(model_listen(model, &runs, NULL, &err), 0);
+	assert_int_not_equal(model_listen(model, &runs, NULL, &err), 0);
+	assert_non_null(strstr(err.text, "too many"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(late, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static void what_nobody_wants_is_not_bound(void **state)
 
 	(void)state;
 	assert_int_equal(model_create(&model, &err), 0);
-	assert_int_equal(model_listen(model, &none, NULL), 0);
+	assert_int_equal(model_listen(model, &none, NULL, &err), 0);
 	bind = model_bind(model, &count);
 	for (unsigned i = 0; i < count; i++)
 		if (strcmp(bind[i].event, "ros2:rmw_send_request") == 0 ||

@@ -171,7 +171,7 @@ static int setup(void **state)
 	assert_int_equal(model_create(&s->model, &err), 0);
 	assert_int_equal(model_set_host(s->model, 0, "host", OFFSET), 0);
 	assert_int_equal(spans_create(&s->spans, s->model, &err), 0);
-	assert_int_equal(spans_listen(s->spans, &listener, s), 0);
+	assert_int_equal(spans_listen(s->spans, &listener, s, NULL), 0);
 	assert_int_equal(spans_stats_create(&s->stats, s->spans, INT64_MIN, INT64_MAX, &err), 0);
 	for (unsigned i = 0; i < ALL_CLASSES; i++)
 		class[i].index = i;

@@ -41,7 +41,7 @@ static int begin(void **state)
 	struct seen *seen = calloc(1, sizeof(*seen));
 
 	open_chains(&seen->feed, &options);
-	assert_int_equal(model_listen(seen->feed.model, &listener, seen), 0);
+	assert_int_equal(model_listen(seen->feed.model, &listener, seen, NULL), 0);
 	*state = seen;
 	return 0;
 }

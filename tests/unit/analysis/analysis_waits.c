@@ -41,7 +41,7 @@ static void judged(void **state)
 	struct waits *waits;
 
 	kept.count = 0;
-	assert_int_equal(waits_create(&waits, f->model, keep, NULL), 0);
+	assert_int_equal(waits_create(&waits, f->model, keep, NULL, NULL), 0);
 	on(f, 1, 1);
 	node(f, 1, 0x10, "known");
 	node(f, 2, 0x20, "other");

@@ -32,7 +32,7 @@ static int setup(void **state)
 	assert_int_equal(model_create(&f.exporter.model, NULL), 0);
 	assert_int_equal(pft_open(&f.exporter.pft, f.options.fd, 0, NULL), 0);
 	export_words(&f.exporter);
-	assert_int_equal(model_listen(f.exporter.model, &export_listener, &f.exporter), 0);
+	assert_int_equal(model_listen(f.exporter.model, &export_listener, &f.exporter, NULL), 0);
 	*state = &f;
 	return 0;
 }

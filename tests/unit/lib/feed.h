@@ -114,7 +114,7 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	assert_int_equal(model_create(&f->model, &err), 0);
-	assert_int_equal(model_listen(f->model, &feed_listener, f), 0);
+	assert_int_equal(model_listen(f->model, &feed_listener, f, &err), 0);
 	f->event.procname = "proc";
 	*state = f;
 	return 0;

@@ -27,9 +27,8 @@ static int read_model(struct kymo_ctf_reader *reader, struct model **model, bool
 	const struct pass_options options = { .progress = progress_trace, .context = &progress };
 	struct passes passes = { 0 };
 
-	if (model_create(model, err))
+	if (model_create(model, err) || model_listen(*model, &listener, lost, err))
 		return -1;
-	(void)model_listen(*model, &listener, lost);	/* the first of many */
 	progress_begin(&progress, quiet);
 	progress_extent(&progress, reader);
 	pass_add(&passes, &model_pass, *model);
