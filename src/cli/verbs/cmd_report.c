@@ -15,126 +15,71 @@
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "accounts/accounts.h"
-#include "cli/input/report_paths.h"
 #include "cli/input/report_page.h"
 #include "cli/input/report_summary.h"
 #include "cli/input/report_told.h"
-#include "cli/input/trace_time.h"
-#include "cli/verbs/check/check_page.h"
-#include "report/sections/realtime_names.h"
+#include "cli/verbs/report/report_wishes.h"
 #include "report/report.h"
 #include "report/sections/expect.h"
 #include "report/why/report_why.h"
 
-struct options {
-	int format;
-	const char *output;
-	struct opt_list section;
-	struct selection selection;
-	int sort;
-	uint64_t limit;
-	int64_t window_ns;
-	const char *model;
-	struct opt_list capture;
-	bool all;
-	struct cli_times times;
-	const char *architecture, *check;
-	struct opt_list path, expect, realtime, realtime_file;
-	bool first_callback, last_callback;
-	bool strict, html, force, quiet;
-};
-
 static const struct opt opts[] = {
-	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	{ "format", 'f', OPT_CHOICE, offsetof(struct report_wishes, format), NULL,
 	  "how to print; summary: a small file, with --output", "table|json|csv|summary" },
-	{ "html", 0, OPT_FLAG, offsetof(struct options, html), NULL,
+	{ "html", 0, OPT_FLAG, offsetof(struct report_wishes, html), NULL,
 	  "write a page for browsers, one file that needs no network: -o FILE (default: the trace's "
 	  "name with .html)",
 	  NULL },
-	CLI_OPT_OUTPUT(struct options, "FILE", "where --html and --format summary go"),
-	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
+	CLI_OPT_OUTPUT(struct report_wishes, "FILE", "where --html and --format summary go"),
+	{ "force", 0, OPT_FLAG, offsetof(struct report_wishes, force), NULL,
 	  "overwrite a file of --html or --format summary that already exists", NULL },
-	CLI_OPT_QUIET(struct options),
+	CLI_OPT_QUIET(struct report_wishes),
 	CLI_OPT_SCREEN(0),
-	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
+	{ "section", 's', OPT_LIST, offsetof(struct report_wishes, section), "NAME",
 	  "print this section; may be repeated; help: list all sections", NULL },
-	CLI_OPT_SELECTION(struct options, 'n'),
-	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
+	CLI_OPT_SELECTION(struct report_wishes, 'n'),
+	{ "sort", 0, OPT_CHOICE, offsetof(struct report_wishes, sort), NULL,
 	  "order of callbacks, topics and spans; except for node: largest first",
 	  REPORT_SORT_CHOICES },
-	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
+	{ "limit", 0, OPT_U64, offsetof(struct report_wishes, limit), "N",
 	  "print at most N rows per section (default: 20 in a table, else all)", NULL },
-	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	{ "all", 'a', OPT_FLAG, offsetof(struct report_wishes, all), NULL,
 	  "print all rows of each section; start-up counts as a finding, too", NULL },
-	CLI_OPT_WINDOW(struct options, "what begins"),
-	CLI_OPT_OVER_TIME(struct options, "section"),
-	CLI_OPT_MODEL(struct options, "section behaviour"),
-	CLI_OPT_CAPTURE(struct options, "section wire and the table packets"),
-	CLI_OPT_CLOCK(struct options),
-	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
+	CLI_OPT_WINDOW(struct report_wishes, "what begins"),
+	CLI_OPT_OVER_TIME(struct report_wishes, "section"),
+	CLI_OPT_MODEL(struct report_wishes, "section behaviour"),
+	CLI_OPT_CAPTURE(struct report_wishes, "section wire and the table packets"),
+	CLI_OPT_CLOCK(struct report_wishes),
+	{ "architecture", 0, OPT_TEXT, offsetof(struct report_wishes, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
-	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
+	{ "path", 0, OPT_LIST, offsetof(struct report_wishes, path), "PATH",
 	  "a path of that file by name, or '/node -> /topic -> /node'; may be repeated "
 	  "(default: all paths of the file)",
 	  NULL },
-	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
+	{ "realtime", 0, OPT_LIST, offsetof(struct report_wishes, realtime), "CALLBACK",
 	  "callbacks and spans that must not allocate, wait for a mutex or have a page fault: a "
 	  "node, a callback, or a span as 'category:name', with * if you like; '!CALLBACK' leaves "
 	  "out; may be repeated (default: what programs name with kymo_realtime())",
 	  NULL },
-	{ "realtime-file", 0, OPT_LIST, offsetof(struct options, realtime_file), "FILE",
+	{ "realtime-file", 0, OPT_LIST, offsetof(struct report_wishes, realtime_file), "FILE",
 	  "the same from a file: one per line, # begins a comment; may be repeated", NULL },
-	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
+	{ "expect", 'x', OPT_LIST, offsetof(struct report_wishes, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of "
 	  "response times; "
 	  "exit with 5 if it did not happen; --html shows the verdicts in the page; may be repeated",
 	  NULL },
-	{ "check", 0, OPT_TEXT, offsetof(struct options, check), "FILE",
+	{ "check", 0, OPT_TEXT, offsetof(struct report_wishes, check), "FILE",
 	  "with --html: show in the page whether the budgets of this file are kept, see kymo check; "
 	  "exit with 5 if one is violated",
 	  NULL },
-	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
+	{ "first-callback", 0, OPT_FLAG, offsetof(struct report_wishes, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
-	{ "last-callback", 0, OPT_FLAG, offsetof(struct options, last_callback), NULL,
+	{ "last-callback", 0, OPT_FLAG, offsetof(struct report_wishes, last_callback), NULL,
 	  "paths end at the end of the last callback, not at its start", NULL },
-	CLI_OPT_MERGE(struct options),
-	CLI_OPT_STRICT(struct options),
+	CLI_OPT_MERGE(struct report_wishes),
+	CLI_OPT_STRICT(struct report_wishes),
 	CLI_OPT_END
 };
-
-/* The names of --realtime and of the files of --realtime-file. */
-static int read_realtime(struct realtime_names *names, const struct options *o,
-			 struct kymo_err *err)
-{
-	for (unsigned i = 0; i < o->realtime.count; i++)
-		if (realtime_names_add(names, o->realtime.item[i], err))
-			return err_wrap(err, "--realtime");
-	for (unsigned i = 0; i < o->realtime_file.count; i++)
-		if (realtime_names_file(names, o->realtime_file.item[i], err))
-			return -1;
-	return 0;
-}
-
-/* Everything that options and their files say. */
-static int read_options(const struct options *o, struct report_options *report,
-			struct realtime_names *realtime, struct report_paths *paths,
-			struct kymo_err *err)
-{
-	if (read_realtime(realtime, o, err) ||
-	    report_paths_read(paths, o->architecture, &o->path, err))
-		return -1;
-	report->realtime = (const char *const *)realtime->name;
-	report->realtimes = realtime->count;
-	if (paths->caret.paths) {
-		paths->caret.first_callback = o->first_callback;
-		paths->caret.last_callback = o->last_callback;
-		report->paths = &paths->caret;
-	}
-	for (unsigned i = 0; i < o->expect.count; i++)
-		if (expectations_read(&report->expect, o->expect.item[i], err))
-			return -1;
-	return report_check(report, err);
-}
 
 static bool has_callbacks(const struct kymo_ctf_reader *reader)
 {
@@ -145,8 +90,8 @@ static bool has_callbacks(const struct kymo_ctf_reader *reader)
 }
 
 /* What kymo why says of the trace, if the whole report was asked for, of everything. */
-static int ask_why(struct answer *answer, struct report_options *report, const struct options *o,
-		   struct why_said *said, struct kymo_err *err)
+static int ask_why(struct answer *answer, struct report_options *report,
+		   const struct report_wishes *o, struct why_said *said, struct kymo_err *err)
 {
 	const struct why_options why = {
 		.format = report->format,
@@ -170,7 +115,7 @@ static int ask_why(struct answer *answer, struct report_options *report, const s
 }
 
 /* The first screen answers "what is wrong?". Whoever asks for something else gets tables. */
-static bool wants_first(const struct report_options *report, const struct options *o)
+static bool wants_first(const struct report_options *report, const struct report_wishes *o)
 {
 	return o->format == TABLE_TEXT && !report->sections && !o->all && !opt_screen.wide &&
 	       !o->sort && !o->limit && !selection_any(report->selection) && !report->paths &&
@@ -178,7 +123,7 @@ static bool wants_first(const struct report_options *report, const struct option
 }
 
 static int print_report(struct answer *answer, struct report_options *report,
-			const struct options *o, struct kymo_err *err)
+			const struct report_wishes *o, struct kymo_err *err)
 {
 	struct report_explainer explainer = { answer, report };
 	struct why_said said;
@@ -204,7 +149,8 @@ static int print_report(struct answer *answer, struct report_options *report,
 
 /* With the traces open. Return: exit status. */
 static int answer_report(struct answer *answer, struct report_options *report,
-			 struct report_paths *paths, const struct options *o, struct kymo_err *err)
+			 struct report_paths *paths, const struct report_wishes *o,
+			 struct kymo_err *err)
 {
 	struct accounts accounts[CLI_TRACES_MAX];
 	struct found_keeper found;
@@ -250,29 +196,10 @@ static char *quoted(char *buffer, size_t size, int argc, char **argv)
 	return buffer;
 }
 
-/* The page has everything, of all nodes and topics. */
-static int check_html(const struct options *o, struct kymo_err *err)
-{
-	if (o->format)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--html is a format of its own; leave out --format");
-	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
-	    o->capture.count || o->window_ns)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--html writes a page of everything; leave out --section, --node, "
-			       "--topic, --process, --sort, --limit, --window, --model and "
-			       "--capture");
-	if ((o->path.count || o->architecture) && !o->expect.count)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "with --html, --path and --architecture are for response times of "
-			       "--expect FILE; name that file");
-	return 0;
-}
-
-static int check_output(const struct options *o, struct kymo_err *err)
+static int check_output(const struct report_wishes *o, struct kymo_err *err)
 {
 	if (o->html)
-		return check_html(o, err);
+		return report_wishes_check_html(o, err);
 	if (o->check)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--check is for the page of --html; kymo check -c FILE prints the "
@@ -296,71 +223,6 @@ static int check_output(const struct options *o, struct kymo_err *err)
 	return 0;
 }
 
-static int of_summaries(int argc, char **argv, const char *command, const struct options *o,
-			const struct report_judge *judge, struct kymo_err *err)
-{
-	bool lost = false;
-	int status;
-
-	if (o->expect.count)
-		return err_set(err, KYMO_EXIT_USAGE, "--expect needs a trace; a summary has no "
-			       "values over time");
-	status = o->html ? report_summary_page(argc, argv, o->output, command, judge, &lost, err)
-			 : report_summary(argc, argv, o->format, o->output, &lost, err);
-	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
-}
-
-static int page_of(int argc, char **argv, const char *command, const struct options *o,
-		   const struct report_judge *judge, struct kymo_err *err)
-{
-	struct report_paths paths = { .architecture = NULL };
-	struct realtime_names realtime = { 0 };
-	struct report_options read = { .page = o->output };
-	struct report_page_request request = {
-		.verb = "report",
-		.command = command,
-		.output = o->output,
-		.overwrite = o->force,
-		.quiet = o->quiet,
-		.times = &o->times,
-		.strict = o->strict,
-		.judge = judge,
-	};
-	int status = read_options(o, &read, &realtime, &paths, err);
-
-	request.realtime = read.realtime;
-	request.realtimes = read.realtimes;
-	request.expect = read.expect;
-	request.paths = read.paths ? &paths.caret : NULL;
-	if (!status)
-		status = report_page_write(&request, argc, argv, err);
-	report_paths_free(&paths);
-	realtime_names_free(&realtime);
-	expectations_free(read.expect);
-	return status;
-}
-
-/* A page of summaries or of traces, with the verdicts of --check. */
-static int html(int argc, char **argv, const char *command, const struct options *o,
-		struct kymo_err *err)
-{
-	const bool is_summary = report_summary_named(argc, argv);
-	struct check_page check = { 0 };
-	const struct report_judge *judge = o->check ? &check.judge : NULL;
-	int status = o->check ? check_page_open(&check, o->check, err) : 0;
-
-	if (!status)
-		status = is_summary ? of_summaries(argc, argv, command, o, judge, err)
-				    : page_of(argc, argv, command, o, judge, err);
-	if (status == KYMO_EXIT_OK && check_page_violated(&check)) {
-		if (!o->quiet)
-			fprintf(stderr, "budgets violated: %u\n", check_page_violated(&check));
-		status = KYMO_EXIT_BUDGET;
-	}
-	check_page_close(&check);
-	return status;
-}
-
 static int list_sections(int format)
 {
 	struct table *table;
@@ -373,7 +235,7 @@ static int list_sections(int format)
 }
 
 /* What depends on no file but the traces, and is short. */
-static bool is_kept(const struct options *o)
+static bool is_kept(const struct report_wishes *o)
 {
 	return !o->section.count && !o->output && !o->model && !o->capture.count &&
 	       !o->path.count && !o->architecture && !o->expect.count && !o->realtime_file.count;
@@ -382,7 +244,7 @@ static bool is_kept(const struct options *o)
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char operand[2048], command[4096];
-	struct options o = { 0 };
+	struct report_wishes o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
 	bool not_realtime = false, behaviour_failed = false;
@@ -398,9 +260,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
 	if (o.html)
-		return html(argc, argv, command, &o, err);
+		return report_html(argc, argv, command, &o, err);
 	if (report_summary_named(argc, argv))
-		return of_summaries(argc, argv, command, &o, NULL, err);
+		return report_summaries(argc, argv, &o, err);
 	if (o.section.count && !strcmp(o.section.item[0], "help"))
 		return list_sections(o.format);
 	if (is_kept(&o) && answer_recall(&kept, argc, argv)) {
@@ -427,7 +289,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	}
 	report.behaviours = behaviours;
 	report.captures = captures;
-	if (!read_options(&o, &report, &realtime, &paths, err) &&
+	if (!report_wishes_read(&o, &report, &realtime, &paths, err) &&
 	    !answer_open(&answer, "report", argc, argv, &o.times, err)) {
 		answer.kept = &kept;
 		status = answer_report(&answer, &report, &paths, &o, err);

@@ -159,6 +159,7 @@ ROOMS = {
     "cli/verbs/open": "cli/input",
     "cli/verbs/query": "cli/input",
     "cli/verbs/record": "cli/input cli/verbs/export cli/verbs/incidents",
+    "cli/verbs/report": "cli/input cli/verbs/check",
 }
 
 # Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
@@ -196,6 +197,7 @@ DOORS = {
     "cli/verbs/open": "open_browser open_handover open_shown open_view ui_server",
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_agent record_finish record_flight record_hosts record_perfetto record_relay record_show record_users record_wishes recorded",
+    "cli/verbs/report": "report_wishes",
     "ctf/format": "arena bits framing index lock packed tail",
     "ctf/tsdl": "ctf2_form ctf2_write role scope tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
