@@ -62,7 +62,7 @@ KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
 	if (data && data == kymo_message_written && write_at(writer, data, caller, &result))
 		return result;
 	real = (write_function *)kymo_below(&known, "dds_write", caller, (void *)dds_write);
-	if (!real)			/* impossible: the caller was linked with dds_write() */
+	if (!real)			/* impossible: somebody defines dds_write() */
 		__builtin_trap();
 	kymo_write_begins(NULL);
 	result = real(writer, data);

@@ -37,6 +37,7 @@ struct kymo_call {
  * First the function is searched after libkymo-ros2 in the global scope (RTLD_NEXT), then in
  * @caller's library and the libraries that it was linked with. The second search is for libraries
  * in a scope of their own, which Python and plugin loaders create; RTLD_NEXT does not search there.
+ * Last it is searched in all loaded libraries, since a tail call hides the caller.
  * In a process that kymo was attached to, the search begins with the function that the objects
  * called before (ros2_slots.h).
  *

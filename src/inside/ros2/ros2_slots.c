@@ -431,6 +431,38 @@ void kymo_slots_each_original(void (*visit)(const void *original))
 			visit((const void *)hook[i].original);
 }
 
+/* The first object in which a function is defined, in the order in which they were loaded. */
+struct definition {
+	const char *name;
+	uint32_t hash;
+	void *function;
+};
+
+static int find_definition(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct definition *its = context;
+	struct object object;
+	uint32_t at;
+
+	(void)size;
+	if (!read_object(&object, info) ||
+	    ((uintptr_t)find_self >= object.from && (uintptr_t)find_self < object.to))
+		return 0;
+	at = find_symbol(&object, its->name, its->hash);
+	if (!at || !is_function(&object.symbol[at]))
+		return 0;
+	its->function = (void *)(object.base + object.symbol[at].st_value);
+	return 1;
+}
+
+void *kymo_slots_definition(const char *name)
+{
+	struct definition its = { name, hash_of(name), NULL };
+
+	(void)dl_iterate_phdr(find_definition, &its);
+	return its.function;
+}
+
 static int read_generation(struct dl_phdr_info *info, size_t size, void *generation)
 {
 	(void)size;

@@ -41,6 +41,11 @@ unsigned kymo_slots_lead(const void *within, const char *name, const void *from,
  * function of this name, or kymo_slots_change() found none. Context: wait-free. */
 void *kymo_slots_original(const char *name);
 
+/** kymo_slots_definition() - the first function @name of a loaded object other than
+ * libkymo-ros2.so, in whichever scope; NULL: none. Context: acquires a lock of the dynamic linker;
+ * allocates nothing. */
+void *kymo_slots_definition(const char *name);
+
 /** kymo_slots_each_original() - call @visit for each function that has an original. Context: as
  * @visit. */
 void kymo_slots_each_original(void (*visit)(const void *original));
