@@ -215,7 +215,7 @@ struct model_call_step {
 struct model_gil_wait {
 	const struct model_thread *thread;
 	int64_t start_ns, end_ns;
-	int32_t tid; /* of the thread that released the lock then; 0: the wait goes on */
+	int32_t tid; /* of the thread that released or took the lock then; 0: the wait goes on */
 	const struct model_thread *by; /* that thread; NULL: no event of it is in the trace */
 };
 

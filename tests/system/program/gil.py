@@ -3,13 +3,14 @@
 # needs: plain
 """Waiting for Python's lock (GIL): a callback of a plain python3 waits for a thread that keeps the lock in one long call of C. The trace has
 each wait and who released the lock, `kymo why` names that thread, and a program of one thread has no such events. A child of fork(2) has
-none of the threads that waited."""
+none of the threads that waited. A thread that was asked to release the lock waits until another one took it; how often depends on the
+scheduler, so a program stands for the interpreter."""
 import os
 import re
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import SOURCE, answer, check, in_directory, kymo, record, sanitized, skip
+from lib_test import SOURCE, answer, check, in_directory, kymo, record, run, sanitized, skip
 
 PROGRAM = """
 import ctypes, sys, threading, time
@@ -94,6 +95,63 @@ thread.join()
 print("status", os.waitpid(child, 0)[1])
 """
 
+# drop_gil() and take_gil() of CPython, as far as the second variable is concerned.
+ASKED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct { pthread_mutex_t mutex; pthread_cond_t switched; bool waits, taken; } _PyRuntime = {
+	PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false };
+
+static void *drop(void *unused)
+{
+	pthread_mutex_lock(&_PyRuntime.mutex);
+	printf("asked %d main %d\\n", gettid(), getpid());
+	for (_PyRuntime.waits = true; !_PyRuntime.taken;)
+		pthread_cond_wait(&_PyRuntime.switched, &_PyRuntime.mutex);
+	pthread_mutex_unlock(&_PyRuntime.mutex);
+	return unused;
+}
+
+int main(void)
+{
+	void (*gil)(bool) = (void (*)(bool))dlsym(RTLD_DEFAULT, "kymo__python_gil");
+	pthread_t thread;
+
+	gil(true);
+	pthread_create(&thread, NULL, drop, NULL);
+	while (!_PyRuntime.taken) {
+		usleep(1000);
+		pthread_mutex_lock(&_PyRuntime.mutex);
+		_PyRuntime.taken = _PyRuntime.waits;
+		pthread_cond_signal(&_PyRuntime.switched);
+		pthread_mutex_unlock(&_PyRuntime.mutex);
+	}
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+def waits_of(trace):
+    """Return: (thread, ns, by) of each wait."""
+    return [(int(tid), int(ns), int(by)) for tid, ns, by in re.findall(
+        r"gil_wait: .*?vtid = (\d+).*?duration = (\d+), released_by = (\d+)", kymo("dump", trace))]
+
+
+def check_asked(work):
+    """The wait of a thread until another one has taken the lock."""
+    source, program, trace = (os.path.join(work, name) for name in ("asked.c", "asked", "asked.trace"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(ASKED)
+    run(os.environ.get("CC", "cc"), "-rdynamic", "-pthread", "-o", program, source)
+    said = dict(re.findall(r"(\w+) (\d+)", record(trace, "-q", "--", program).stdout))
+    waits = waits_of(trace)
+    check(waits and {tid for tid, _, _ in waits} == {int(said["asked"])} and waits[-1][2] == int(said["main"]), said, waits)
+
 
 def recorded(work, name, program=PROGRAM):
     path = os.path.join(work, "snake.py")
@@ -109,8 +167,7 @@ def main(work):
         skip("the hooks have no sanitizers")
     trace, said = recorded(work, "two")
     hog, snake = int(said["hog"]), int(said["main"])
-    waits = [(int(tid), int(ns), int(by)) for tid, ns, by in re.findall(
-        r"gil_wait: .*?vtid = (\d+).*?duration = (\d+), released_by = (\d+)", kymo("dump", trace))]
+    waits = waits_of(trace)
     check(any(tid == snake and by == hog for tid, _, by in waits), "nobody waited for the thread", hog, waits)
     check({tid for tid, _, _ in waits} <= {hog, snake} and {by for _, _, by in waits} <= {0, hog, snake}, waits, hog, snake)
     # The run after it was due meanwhile, and may have waited longer than this one took.
@@ -129,6 +186,7 @@ def main(work):
         print("skipped in part: no seccomp(2)")
     else:
         check(said["status"] == "0", "the child asks which thread releases the lock, for nobody", said)
+    check_asked(work)
     trace, _ = recorded(work, "one")
     check("gil_wait" not in kymo("dump", trace) and answer("why", trace, "/snake")["count"] == 40, "a program of one thread waits for nobody")
 
