@@ -294,7 +294,10 @@ static void put_gaps(struct page *page)
 
 /* ---- all ---- */
 
-/* Neighbours are joined where the columns that are left would not do for the rest. */
+/*
+ * Neighbours are joined where the columns that are left would not do for the rest. When none is
+ * left, the rows that follow, which harm least, still get a coarse picture.
+ */
 static unsigned joined_for(const struct over_time_row *row, unsigned left, unsigned rows)
 {
 	const unsigned share = left / rows > COLUMNS_LEAST ? left / rows : COLUMNS_LEAST;
@@ -303,7 +306,7 @@ static unsigned joined_for(const struct over_time_row *row, unsigned left, unsig
 	while (PAGE_COLUMNS / joined / 2 >= COLUMNS_LEAST && cells_of(row, joined) > 8 * share &&
 	       joined < 16)
 		joined *= 2;
-	while (rows * COLUMNS_LEAST > left && joined < 16)
+	while (rows * COLUMNS_LEAST > left && joined < (left ? 16 : 32))
 		joined *= 2;
 	return joined;
 }
