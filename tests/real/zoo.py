@@ -220,7 +220,8 @@ class Doer(Animal):
         self.ran(45_000_000)
         for goal in list(self.goals):
             if goal.request.order % 5 != CANCELED or goal.is_cancel_requested:
-                self.goals.remove(goal)
+                # Not remove(): goals are equal if one byte of their ids is (rosidl_generator_py 0.22.0).
+                self.goals[:] = [its for its in self.goals if its is not goal]
                 goal.execute()
 
     @staticmethod
