@@ -3,8 +3,8 @@
 `kymo attach` in a Python program: records the callbacks of rclpy's nodes that exist already, and of those to come.
 
 libkymo-ros2.so runs attach() and detach() in a thread of its own, which has the interpreter's lock
-(src/inside/ros2/ros2_python.c). The nodes are found among the objects that the garbage collector knows. rclpy knows everything
-about their entities: so each of them gets its names from rcl, its node, its callback group and the name of its callback.
+(src/inside/ros2/ros2_python.c). The nodes are found among the objects that the garbage collector knows. rclpy knows everything about
+their entities: so each of them gets its names from rcl, its node, its callback group and the name of its callback.
 """
 import contextlib
 import ctypes
@@ -76,6 +76,21 @@ def _wrap(hook, tracer, node):
     hook.tell_node(tracer, node)
 
 
+def _nodes():
+    """
+    The nodes of this program: what refers to their classes.
+
+    Not all objects that the garbage collector knows (gc.get_objects()). A tuple that another thread is filling is among them, and
+    cannot be filled while anybody else has a reference to it: PyTuple_SetItem() raises SystemError, in rclpy in the middle of a take.
+    """
+    module = sys.modules.get('rclpy.node')
+    kinds = [module.Node] if module else []
+    for kind in kinds:
+        kinds += type.__subclasses__(kind)
+    # Not isinstance(), which asks an object for its __class__: proxies of the program run code then, and may raise.
+    return [its for its in gc.get_referrers(*kinds) if issubclass(type(its), module.Node)] if kinds else []
+
+
 def attach(library):
     """The library was loaded into this program. Names come first: they are facts about what the callbacks belong to."""
     global _attached
@@ -84,9 +99,7 @@ def attach(library):
     _attached = tracer = hook.tracer_of(library)
     if not tracer:
         return
-    module = sys.modules.get('rclpy.node')
-    # Not isinstance(), which asks an object for its __class__: proxies of the program run code then, and may raise.
-    nodes = [its for its in gc.get_objects() if issubclass(type(its), module.Node)] if module else []
+    nodes = _nodes()
     for node in nodes:
         _try(hook, _name, hook, tracer, node)
     hook.install(tracer)

@@ -5,6 +5,7 @@ import ctypes
 import gc
 import importlib.util
 import os
+import sys
 import weakref
 
 import pytest
@@ -94,6 +95,30 @@ def test_objects_that_raise_when_they_are_looked_at(kymo, node):
     assert existing(b'n') == [node.handle.pointer] and existing(b't') == [timer.handle.pointer]
     assert called('kymo__python_hooked')
     del gone, proxy
+
+
+def test_no_other_object_gets_a_reference(kymo, node):
+    """A tuple with a second reference cannot be filled: SystemError in another thread, which is filling one."""
+    tuple_, counts = (node, []), []
+    before = sys.getrefcount(tuple_)
+    sys.setprofile(lambda *_: counts.append(sys.getrefcount(tuple_)))
+    try:
+        kymo.attach('library')
+    finally:
+        sys.setprofile(None)
+    assert existing(b'n') == [node.handle.pointer]
+    assert len(counts) > 10 and set(counts) == {before}
+
+
+def test_nodes_of_classes_of_the_program(kymo, node):
+    class Robot(type(node)):
+        pass
+
+    class Better(Robot):
+        pass
+    nodes = [node, Robot('one'), Better('two')]
+    kymo.attach('library')
+    assert sorted(existing(b'n')) == sorted(its.handle.pointer for its in nodes)
 
 
 def test_one_entity_that_raises(kymo, node):
