@@ -21,15 +21,40 @@ static wide squares_of(const struct histogram *histogram)
 	return (wide)histogram->squares[1] << 64 | histogram->squares[0];
 }
 
+/* The place of @group's blocks; those between it and the others are made, too. NULL without memory.
+ */
+static uint32_t ***group_at(struct histogram *histogram, unsigned group)
+{
+	const unsigned had = histogram->groups, begin = histogram->first;
+	const unsigned first = had && begin < group ? begin : group;
+	const unsigned end = had && begin + had > group ? begin + had : group + 1;
+	uint32_t ***larger;
+
+	if (had && group >= begin && group < begin + had)
+		return &histogram->group[group - begin];
+	larger = calloc(end - first, sizeof(*larger));
+	if (!larger)
+		return NULL;
+	if (had)
+		memcpy(larger + (begin - first), histogram->group, had * sizeof(*larger));
+	free(histogram->group);
+	histogram->group = larger;
+	histogram->first = (uint8_t)first;
+	histogram->groups = (uint8_t)(end - first);
+	return &larger[group - first];
+}
+
 uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned bucket)
 {
-	uint32_t **block = histogram->group[group];
+	uint32_t ***place = group_at(histogram, group), **block;
 
-	if (!block)
-		block = histogram->group[group] = calloc(HISTOGRAM_BLOCKS, sizeof(*block));
-	if (!block)
+	if (!place)
 		return NULL;
-	block += bucket / HISTOGRAM_BLOCK;
+	if (!*place)
+		*place = calloc(HISTOGRAM_BLOCKS, sizeof(**place));
+	if (!*place)
+		return NULL;
+	block = *place + bucket / HISTOGRAM_BLOCK;
 	if (!*block)
 		*block = calloc(HISTOGRAM_BLOCK, sizeof(**block));
 	return *block;
@@ -65,18 +90,23 @@ int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 /* The next bucket with values, from number *@at on, over all groups. Return: NULL: none. */
 static const uint32_t *next_of(const struct histogram *histogram, unsigned *at)
 {
-	while (*at < HISTOGRAM_GROUPS * HISTOGRAM_BUCKETS) {
-		const unsigned group = *at / HISTOGRAM_BUCKETS, bucket = *at % HISTOGRAM_BUCKETS;
-		const uint32_t *block = histogram_block(histogram, group, bucket);
+	const unsigned first = histogram->first * HISTOGRAM_BUCKETS;
+	const unsigned end = first + histogram->groups * HISTOGRAM_BUCKETS;
 
-		if (!histogram->group[group])
-			*at += HISTOGRAM_BUCKETS - bucket;
-		else if (!block)
-			*at += HISTOGRAM_BLOCK - bucket % HISTOGRAM_BLOCK;
-		else if (!block[bucket % HISTOGRAM_BLOCK])
-			++*at;
-		else
-			return &block[bucket % HISTOGRAM_BLOCK];
+	for (unsigned now = *at > first ? *at : first; now < end;) {
+		const unsigned bucket = now % HISTOGRAM_BUCKETS;
+		uint32_t **blocks = histogram->group[(now - first) / HISTOGRAM_BUCKETS];
+		const uint32_t *block = blocks ? blocks[bucket / HISTOGRAM_BLOCK] : NULL;
+		unsigned i = block ? bucket % HISTOGRAM_BLOCK : HISTOGRAM_BLOCK;
+
+		while (i < HISTOGRAM_BLOCK && !block[i])
+			i++;
+		now -= bucket % HISTOGRAM_BLOCK;
+		if (i < HISTOGRAM_BLOCK) {
+			*at = now + i;
+			return &block[i];
+		}
+		now += blocks ? HISTOGRAM_BLOCK : HISTOGRAM_BUCKETS - now % HISTOGRAM_BUCKETS;
 	}
 	return NULL;
 }
@@ -196,7 +226,7 @@ void histogram_clear(struct histogram *histogram)
 {
 	if (!histogram->count)
 		return;
-	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++)
+	for (unsigned group = 0; group < histogram->groups; group++)
 		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
 			if (histogram->group[group][i])
 				memset(histogram->group[group][i], 0,
@@ -207,10 +237,11 @@ void histogram_clear(struct histogram *histogram)
 
 void histogram_free(struct histogram *histogram)
 {
-	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++) {
+	for (unsigned group = 0; group < histogram->groups; group++) {
 		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
 			free(histogram->group[group][i]);
 		free(histogram->group[group]);
 	}
+	free(histogram->group);
 	*histogram = (struct histogram){ 0 };
 }

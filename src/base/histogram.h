@@ -5,8 +5,9 @@
  *
  * A value v below 1024 has its own bucket. From there on each power of two is split into 512
  * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
- * it. Buckets are allocated in blocks of 32 (128 bytes) when the first value of a block arrives, so
- * that many histograms with few values each are small.
+ * it. Buckets are allocated in blocks of 32 (128 bytes) when the first value of a block arrives.
+ * There is a place for a power of two only between the least and the largest one that has values.
+ * So an empty histogram takes 64 bytes, and one with few values some hundred.
  *
  * Context of all functions: not thread-safe; only those that count values allocate.
  */
@@ -28,7 +29,9 @@ struct histogram {
 	uint64_t sum;
 	uint64_t squares[2];    /* sum of the squares: the lower and the upper 64 bits */
 	uint64_t min, max;	/* 0 when count is 0 */
-	uint32_t **group[HISTOGRAM_GROUPS]; /* blocks of each; NULL: no values */
+	/* The blocks of group `first` and of those after it, `groups` in all; NULL: no values. */
+	uint32_t ***group;
+	uint8_t first, groups;
 };
 
 /*
@@ -52,7 +55,8 @@ uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned
 static inline uint32_t *histogram_block(const struct histogram *histogram, unsigned group,
 					unsigned bucket)
 {
-	uint32_t **block = histogram->group[group];
+	const unsigned at = group - histogram->first;
+	uint32_t **block = at < histogram->groups ? histogram->group[at] : NULL;
 
 	return block ? block[bucket / HISTOGRAM_BLOCK] : NULL;
 }

@@ -138,6 +138,28 @@ static void edges(void **state)
 	histogram_free(&histogram);
 }
 
+/* Places only between the least and the largest power of two that has values, in either order. */
+static void room(void **state)
+{
+	static const uint64_t values[] = { 5000, 600, 70000, 0, UINT64_MAX };
+	static const unsigned first[] = { 4, 1, 1, 0, 0 };
+	static const unsigned groups[] = { 1, 4, 8, 9, HISTOGRAM_GROUPS };
+	struct histogram histogram = { 0 };
+	uint64_t middle, count;
+
+	(void)state;
+	assert_true(sizeof(histogram) <= 64);
+	for (unsigned i = 0, at = 0; i < COUNT_OF(values); i++, at = 0) {
+		assert_int_equal(histogram_add(&histogram, values[i]), 0);
+		assert_int_equal(histogram.first, first[i]);
+		assert_int_equal(histogram.groups, groups[i]);
+		for (unsigned k = 0; k <= i; k++)
+			assert_true(histogram_next(&histogram, &at, &middle, &count) && count == 1);
+		assert_false(histogram_next(&histogram, &at, &middle, &count));
+	}
+	histogram_free(&histogram);
+}
+
 /* Large values close together: the textbook formula in doubles returns 0 or nonsense here. */
 static void deviation(void **state)
 {
@@ -200,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantiles), cmocka_unit_test(merged),    cmocka_unit_test(coarse),
 		cmocka_unit_test(edges),     cmocka_unit_test(deviation), cmocka_unit_test(symbols),
+		cmocka_unit_test(room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
