@@ -383,6 +383,8 @@ void align_free(struct ctf_trace *trace);
  * Return: how many of them are in memory; -1: a warning says why not. */
 int64_t window_need(struct ctf_stream *stream, uint64_t offset, uint64_t size);
 void window_close(struct ctf_stream *stream);
+/* The same, and what was loaded is given back; window_need() loads again. */
+void window_free(struct ctf_stream *stream);
 
 /* ---- packet.c ---- */
 /*

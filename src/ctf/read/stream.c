@@ -12,6 +12,7 @@
 #include "ctf/read/reader_impl.h"
 
 #define BATCH_RECORDS 256
+#define BATCH_FIRST 32 /* of a stream that has few events */
 /* Clocks of CPUs differ by less. */
 #define BACK_MAX_NS 1000000000
 /* The least offset of a clock that counts from a machine's boot. */
@@ -271,17 +272,32 @@ static void note_loss(struct ctf_stream *s, uint64_t clock)
 		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
 }
 
-/* The batch, of BATCH_RECORDS unless a size was set. */
+/* The batch, which grows to BATCH_RECORDS as long as it was full, unless a size was set. What was
+ * in it is over. */
 static bool batch_make(struct ctf_stream *s)
 {
-	if (!s->batch) {
-		if (!s->batch_capacity)
-			s->batch_capacity = BATCH_RECORDS;
-		s->batch = malloc(s->batch_capacity * sizeof *s->batch);
+	const bool was_full = s->batch && s->batch_end == s->batch + s->batch_capacity;
+
+	if (!s->batch_capacity)
+		s->batch_capacity = BATCH_FIRST;
+	if (was_full && s->batch_capacity < BATCH_RECORDS) {
+		s->batch_capacity *= 2;
+		free(s->batch);
+		s->batch = NULL;
 	}
+	if (!s->batch)
+		s->batch = malloc(s->batch_capacity * sizeof *s->batch);
 	if (!s->batch)
 		reader_warn(s->reader, "%s: left out: out of memory", s->info.path);
 	return s->batch;
+}
+
+/* The stream is at its end, or at that of what is there now: thousands may be. */
+static void buffers_free(struct ctf_stream *s)
+{
+	window_free(s);
+	free(s->batch);
+	s->batch = s->next = s->batch_end = NULL;
 }
 
 bool stream_refill(struct ctf_stream *s)
@@ -304,7 +320,7 @@ bool stream_refill(struct ctf_stream *s)
 				more = false;
 				continue;
 			}
-			window_close(s);
+			buffers_free(s);
 			return false;
 		}
 		if (packet_is_early(s)) {

@@ -16,6 +16,7 @@
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
 #define WINDOW_MIN ((size_t)8 << 10)
+#define WINDOW_LEAST ((size_t)512)	/* of a small file */
 /* bytes, over all streams as far as WINDOW_MIN allows: L2 */
 #define WINDOW_TOTAL ((size_t)2 << 20)
 #define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
@@ -24,13 +25,18 @@
 static size_t usual_size(const struct ctf_stream *s)
 {
 	unsigned streams = s->reader->stream_count ? s->reader->stream_count : 1;
-	size_t share = WINDOW_TOTAL / streams;
+	size_t share = WINDOW_TOTAL / streams, least = WINDOW_LEAST;
 
 	if (s->window_size)
 		return s->window_size;
-	if (s->quiet)
-		return WINDOW_MIN;	/* only packet headers are looked at */
-	return share > WINDOW_MAX ? WINDOW_MAX : share < WINDOW_MIN ? WINDOW_MIN : share;
+	if (s->quiet || share < WINDOW_MIN)
+		share = WINDOW_MIN;	/* only packet headers are looked at, or many streams */
+	if (share > WINDOW_MAX)
+		share = WINDOW_MAX;
+	/* A small file needs no more than it has. */
+	while (least < share && least < s->file[s->file_index].size)
+		least *= 2;
+	return least < share ? least : share;
 }
 
 static int failed(struct ctf_stream *s, const char *what, const char *why)
@@ -51,6 +57,14 @@ void window_close(struct ctf_stream *s)
 	s->window.fd = -1;
 	s->window.used = 0;
 	s->window.failed = false;
+}
+
+void window_free(struct ctf_stream *s)
+{
+	window_close(s);
+	free(s->window.bytes);
+	s->window.bytes = NULL;
+	s->window.capacity = 0;
 }
 
 /* A chunk may have got its final name meanwhile, and the file may have been compressed. */
