@@ -260,7 +260,7 @@ const struct summary_entity *summary_span_around(const struct summary *summary,
 
 	for (unsigned i = 0; span->worsts && i < summary->entities; i++) {
 		const struct summary_entity *entity = summary->entity[i];
-		const struct summary_instance *longest = &entity->worst[0];
+		const struct summary_instance *longest = entity->worst;
 
 		if (entity->kind == SUMMARY_SPAN && entity->of == span->of && entity->worsts &&
 		    longest->parts && longest->part[0].who == span->name &&

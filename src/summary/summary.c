@@ -50,6 +50,7 @@ void summary_free(struct summary *summary)
 		for (unsigned d = 0; d < SUMMARY_DISTRIBUTIONS; d++)
 			histogram_free(&entity->histogram[d]);
 		summary_startup_free(entity);
+		free(entity->worst);
 		free(entity->culprit);
 		free(entity->segment);
 		free(entity);
@@ -180,11 +181,25 @@ bool summary_takes_worst(const struct summary_entity *entity,
 	       is_worse(instance, &entity->worst[SUMMARY_WORST_MAX - 1]);
 }
 
-void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance)
+/* Room for one instance more, and no more: most entities of a window have few. */
+static bool worst_room(struct summary *summary, struct summary_entity *entity)
+{
+	struct summary_instance *larger =
+		reallocarray(entity->worst, entity->worsts + 1, sizeof(*larger));
+
+	if (larger)
+		entity->worst = larger;
+	summary->failed |= !larger;
+	return larger != NULL;
+}
+
+void summary_add_worst(struct summary *summary, struct summary_entity *entity,
+		       const struct summary_instance *instance)
 {
 	unsigned at = entity->worsts;
 
-	if (!summary_takes_worst(entity, instance))
+	if (!summary_takes_worst(entity, instance) ||
+	    (at < SUMMARY_WORST_MAX && !worst_room(summary, entity)))
 		return;
 	if (at == SUMMARY_WORST_MAX)
 		at--;
@@ -231,7 +246,7 @@ static void merge_worst(struct summary *into, struct summary_entity *entity,
 			instance.part[p].by = summary_text(into, instance.part[p].by);
 		}
 		instance.topic = summary_text(into, instance.topic);
-		summary_add_worst(entity, &instance);
+		summary_add_worst(into, entity, &instance);
 	}
 }
 

@@ -201,8 +201,8 @@ struct summary_entity {
 	unsigned segments, segments_size;
 	struct summary_culprit *culprit;
 	unsigned culprits, culprits_size;
-	/* What is not start-up first, then longest first. */
-	struct summary_instance worst[SUMMARY_WORST_MAX];
+	/* What is not start-up first, then longest first; NULL: none. */
+	struct summary_instance *worst;
 	unsigned worsts;
 	struct summary_startup *startup; /* NULL: no instance is start-up */
 };
@@ -274,7 +274,8 @@ bool summary_takes_worst(const struct summary_entity *entity,
 
 /** summary_add_worst() - keep @instance if it is one of the worst. Its texts are of summary_text().
  */
-void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance);
+void summary_add_worst(struct summary *summary, struct summary_entity *entity,
+		       const struct summary_instance *instance);
 
 /** summary_add_culprit() - count waits; equal culprits become one. @culprit->by is of
  * summary_text(). */

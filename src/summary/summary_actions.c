@@ -223,7 +223,7 @@ static void put_worst(struct summary *summary, struct summary_entity *entity,
 		collect_parts_add(&parts, &part);
 	}
 	collect_parts_put(&parts, &instance);
-	summary_add_worst(entity, &instance);
+	summary_add_worst(summary, entity, &instance);
 }
 
 static void merge(struct summary *summary, struct summary_entity *entity,

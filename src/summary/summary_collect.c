@@ -154,6 +154,11 @@ static void on_wait(void *context, const struct waits_wait *wait)
 		kept.is_assumed = wait->piece[i].is_assumed;
 	}
 	at -= at == COLLECT_WAITS;
+	if (!callback->worst)
+		callback->worst = malloc(COLLECT_WAITS * sizeof(*callback->worst));
+	collect->failed |= !callback->worst;
+	if (!callback->worst)
+		return;
 	callback->worsts = at + 1;
 	for (; at && callback->worst[at - 1].blocked_ns < kept.blocked_ns; at--)
 		callback->worst[at] = callback->worst[at - 1];
@@ -265,6 +270,7 @@ static void free_histograms(struct collect_callback *callback)
 		histogram_free(&callback->startup->late);
 	}
 	free(callback->startup);
+	free(callback->worst);
 }
 
 static void summary_collect_destroy(struct summary_collect *collect)

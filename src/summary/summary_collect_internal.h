@@ -35,7 +35,7 @@ struct collect_callback {
 	uint64_t sent;
 	struct histogram wait, late, period;
 	struct collect_clock clock;
-	struct collect_wait worst[COLLECT_WAITS]; /* longest first */
+	struct collect_wait *worst; /* longest first; room for COLLECT_WAITS, NULL: none */
 	unsigned worsts;
 	/* Start-up last, then longest first; duration 0: none. */
 	struct collect_run longest[SUMMARY_WORST_MAX];

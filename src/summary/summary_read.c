@@ -212,7 +212,7 @@ static void read_worst(struct summary *summary, struct summary_entity *entity,
 	for (size_t p = 0; p < length_of(parts) && p < SUMMARY_PARTS_MAX; p++)
 		read_part(summary, &instance, json_object_array_get_idx(parts, p));
 	if (object && instance.value_ns >= 0)
-		summary_add_worst(entity, &instance);
+		summary_add_worst(summary, entity, &instance);
 }
 
 static void read_culprits(struct summary *summary, struct summary_entity *entity,

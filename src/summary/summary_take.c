@@ -258,7 +258,7 @@ static void take_loops(struct summary_collect *collect, struct summary *summary)
 		merge(summary, entity, SUMMARY_PERIOD, &loop->period);
 		seen(entity, loop->first_ns, loop->last_ns);
 		if (i < collect->loops && collect->loop[i].worst_ns)
-			summary_add_worst(entity, &(struct summary_instance){
+			summary_add_worst(summary, entity, &(struct summary_instance){
 							  .begin_ns = collect->loop[i].at_ns,
 							  .value_ns = collect->loop[i].worst_ns });
 	}
@@ -328,7 +328,7 @@ static void add_longest_span(struct summary_collect *collect, struct summary *su
 			.at_ns = in->longest_at_ns - row->longest_at_ns,
 		};
 	}
-	summary_add_worst(entity, &instance);
+	summary_add_worst(summary, entity, &instance);
 }
 
 static void take_spans(struct summary_collect *collect, struct summary *summary)

@@ -240,7 +240,7 @@ static struct summary_entity *take_chain(struct chain *chain, const struct chain
 		parts_of(chain, arrival, &parts);
 		name_message(chain, arrival, &instance);
 		collect_parts_put(&parts, &instance);
-		summary_add_worst(entity, &instance);
+		summary_add_worst(chain->summary, entity, &instance);
 	}
 	return entity;
 }

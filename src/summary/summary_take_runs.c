@@ -224,7 +224,7 @@ static void add_worst(const struct taken_run *run, struct summary_entity *entity
 			continue;
 		parts_of_run(run, at, &parts);
 		collect_parts_put(&parts, &instance);
-		summary_add_worst(entity, &instance);
+		summary_add_worst(run->summary, entity, &instance);
 	}
 }
 
@@ -246,7 +246,7 @@ static void add_longest(const struct taken_run *run, struct summary_entity *enti
 					       .by = "",
 					       .ns = longest->duration_ns,
 					       .usual_ns = usual(&run->stats->duration) };
-		summary_add_worst(entity, &instance);
+		summary_add_worst(run->summary, entity, &instance);
 	}
 }
 

@@ -245,7 +245,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 	if (!run)
 		return;
-	busy_add(&thread->busy, instance->start_ns, end_ns);
+	chains->failed |= !busy_add(&thread->busy, instance->start_ns, end_ns);
 	chains_arrived(chains, run->tokens, end_ns);
 	chains_link_ended(chains, run, instance->id, end_ns);
 	chains_served(chains, run, end_ns);
@@ -325,6 +325,16 @@ void chains_finish(struct chains *chains)
 	chains_link_finish(chains);
 }
 
+static void free_threads(struct chains *chains)
+{
+	struct thread_state **thread = chains->threads.item;
+
+	for (uint32_t i = 0; i < chains->threads.count; i++)
+		if (thread[i])
+			busy_free(&thread[i]->busy);
+	free(thread);
+}
+
 void chains_destroy(struct chains *chains)
 {
 	uint32_t i;
@@ -339,7 +349,7 @@ void chains_destroy(struct chains *chains)
 	free(chains->path);
 	free(chains->windows.item);
 	free(chains->clients.item);
-	free(chains->threads.item);
+	free_threads(chains);
 	free(chains->latest.item);
 	free(chains->node_latest.item);
 	free(chains->linked.item);

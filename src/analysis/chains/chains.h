@@ -55,7 +55,8 @@
 
 #define CHAINS_STEPS_MAX 64		/* steps of a path; later steps begin a new path */
 #define CHAINS_PATHS_MAX 100000
-#define CHAINS_SEGMENTS_MAX (CHAINS_STEPS_MAX * 5)
+#define CHAINS_STEP_SEGMENTS 5u /* of each step, at most */
+#define CHAINS_SEGMENTS_MAX (CHAINS_STEPS_MAX * CHAINS_STEP_SEGMENTS)
 #define CHAINS_WORST_MAX 1000
 #define CHAINS_UNTAKEN_MAX 1000		/* untaken messages of a path that are kept by number */
 
@@ -119,7 +120,7 @@ struct chains_stats {
 	struct histogram total;
 	struct histogram startup; /* of these, the arrivals that are start-up */
 	unsigned parts;
-	struct chains_part part[CHAINS_SEGMENTS_MAX];
+	struct chains_part *part;	/* of `parts` */
 	struct histogram *part_ns;	/* of `parts` */
 	/*
 	 * Of a transport part and the wait after it, the same time inside the middleware:

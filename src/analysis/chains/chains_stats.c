@@ -46,7 +46,10 @@ static struct chains_stats *stats_new(struct chains *chains, const struct path *
 {
 	struct chains_stats *stats = calloc(1, sizeof(*stats));
 
-	if (stats) {
+	if (stats)
+		stats->part = calloc((path->pub.depth + 1) * CHAINS_STEP_SEGMENTS,
+				     sizeof(*stats->part));
+	if (stats && stats->part) {
 		parts_set(stats, &path->pub);
 		stats->part_ns = calloc(stats->parts ? stats->parts : 1, sizeof(*stats->part_ns));
 		stats->part_error_ns = calloc(stats->parts + 1, sizeof(*stats->part_error_ns));
@@ -84,6 +87,7 @@ void chains_stats_free(struct chains_stats *stats)
 	for (i = 0; stats->inside && i < stats->parts * MODEL_DDS_PARTS; i++)
 		histogram_free(&stats->inside[i]);
 	free(stats->inside);
+	free(stats->part);
 	free(stats->part_ns);
 	free(stats->part_error_ns);
 	free(stats->worst);

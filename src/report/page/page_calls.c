@@ -46,8 +46,9 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (!model_count(calls->model, MODEL_CLIENT))
 		return;
 	busy = busy_of(calls, instance->thread);
-	if (busy)
-		busy_add(busy, instance->start_ns, instance->start_ns + instance->duration_ns);
+	if (busy && !busy_add(busy, instance->start_ns,
+			      instance->start_ns + instance->duration_ns))
+		calls->failed = true;
 }
 
 static void on_step(void *context, const struct model_call_step *step)
@@ -234,8 +235,11 @@ static void page_calls_destroy(struct page_calls *calls)
 		return;
 	for (unsigned i = 0; i < calls->services; i++)
 		service_free(calls->service[i]);
-	for (uint32_t i = 0; i < calls->threads; i++)
+	for (uint32_t i = 0; i < calls->threads; i++) {
+		if (calls->busy[i])
+			busy_free(calls->busy[i]);
 		free(calls->busy[i]);
+	}
 	map_free_all(&calls->waited);
 	free(calls->service);
 	free(calls->busy);

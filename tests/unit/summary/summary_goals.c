@@ -35,7 +35,7 @@ static struct summary_entity *goals(struct summary *summary, const char *name, u
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], 10 * MS), 0);
 	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], (uint64_t)worst_ns), 0);
 	entity->count[SUMMARY_RUNS] = goals + 1;
-	summary_add_worst(entity, &worst);
+	summary_add_worst(summary, entity, &worst);
 	return entity;
 }
 
@@ -46,7 +46,7 @@ static void callback(struct summary *summary, const char *name, int64_t worst_ns
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], MS), 0);
 	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], (uint64_t)worst_ns), 0);
-	summary_add_worst(entity,
+	summary_add_worst(summary, entity,
 			  &(struct summary_instance){ .begin_ns = 5, .value_ns = worst_ns });
 }
 

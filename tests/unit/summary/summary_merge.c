@@ -83,7 +83,7 @@ static void run_of(struct summary *summary, const char *name, int64_t at_ns, uin
 	entity->count[SUMMARY_RUNS]++;
 	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], ns), 0);
 	summary_add_culprit(summary, entity, &culprit);
-	summary_add_worst(entity, &worst);
+	summary_add_worst(summary, entity, &worst);
 }
 
 static void merged_by_hand(void **state)
@@ -186,7 +186,7 @@ static struct summary_entity *latencies(struct summary *summary, enum summary_ki
 	for (unsigned i = 0; i < usual; i++)
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], MS), 0);
 	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], worst_ns), 0);
-	summary_add_worst(entity, &worst);
+	summary_add_worst(summary, entity, &worst);
 	entity->ask = entity->name;
 	return entity;
 }
@@ -253,7 +253,7 @@ static struct summary *started(bool is_startup)
 		assert_int_equal(histogram_add(&startup, 26 * MS), 0);
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], 26 * MS), 0);
 	}
-	summary_add_worst(entity, &first);
+	summary_add_worst(summary, entity, &first);
 	if (is_startup) {
 		summary_startup(summary, entity)->steady_ns[SUMMARY_LATENCY] = 9 * MS;
 		summary_startup_set(summary, entity, SUMMARY_LATENCY, &startup, 9 * MS);
@@ -302,7 +302,7 @@ static struct summary_entity *span(struct summary *summary, const char *name, in
 	for (unsigned i = 0; i < 30; i++)
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], MS), 0);
 	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], worst_ns), 0);
-	summary_add_worst(entity, &worst);
+	summary_add_worst(summary, entity, &worst);
 	return entity;
 }
 
