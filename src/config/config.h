@@ -55,7 +55,7 @@ struct config {
 	const char *listen, *tls_cert, *tls_key, *token_file;
 	int everybody; /* not 0: may read without TLS and token */
 	int64_t window_ns;
-	uint64_t series, entities;
+	uint64_t series, entities, objects;
 	int count; /* not 0: programs that nobody records only count */
 	int64_t sample_ns; /* of each window: programs are recorded so long, and count otherwise; 0:
 			      all of it */

@@ -34,7 +34,7 @@ struct serve {
 	uv_timer_t timer;
 	uv_signal_t signals[3];
 	uint64_t windows;
-	bool is_over; /* a window was, and it was said */
+	bool is_over, is_left; /* a window was over, or something was left out, and it was said */
 	uint64_t noted_ms; /* since when the source has a note; 0: it has none */
 	bool is_said;      /* the note */
 	int status;
@@ -57,6 +57,23 @@ static void say_over(struct serve *serve, const struct summary *summary)
 	options->say(options->say_context, text);
 }
 
+/* Once: the first window in which the model had no room for something. */
+static void say_left(struct serve *serve, const struct summary *summary)
+{
+	const struct serve_options *options = serve->options;
+	char text[256];
+
+	if ((!summary->left_objects && !summary->left_events) || serve->is_left || !options->say)
+		return;
+	serve->is_left = true;
+	snprintf(text, sizeof(text),
+		 "more nodes, topics, publishers, ... than have room: of those that came last, only "
+		 "runs and publish calls are counted, as (other); --max-objects "
+		 "(serve.max-objects) is %u of each kind",
+		 options->objects_max);
+	options->say(options->say_context, text);
+}
+
 static int on_window(void *context, const struct summary *summary, int64_t begin_ns,
 		     int64_t length_ns, struct kymo_err *err)
 {
@@ -64,6 +81,7 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 
 	serve->windows++;
 	say_over(serve, summary);
+	say_left(serve, summary);
 	push_window(serve->push, summary, begin_ns, length_ns);
 	return serve_metrics_add(serve->metrics, summary, begin_ns + length_ns)
 		       ? err_no_memory(err)
@@ -246,6 +264,7 @@ int serve_run(const struct serve_options *options, struct kymo_err *err)
 						     .sample_ns = options->sample_ns,
 						     .window_ns = options->window_ns,
 						     .entities_max = options->entities_max,
+						     .objects_max = options->objects_max,
 						     .take = on_window,
 						     .context = &serve };
 	const struct serve_metrics_options metrics = { options->series_max, options->all,

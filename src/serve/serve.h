@@ -31,7 +31,7 @@ struct serve_options {
 	struct tls_context *tls;   /* NULL: none */
 	const struct token *token; /* size 0: none */
 	int64_t window_ns;
-	unsigned series_max, entities_max;
+	unsigned series_max, entities_max, objects_max;
 	bool all;       /* also what nodes do when they start */
 	bool count;     /* programs that nobody records only count */
 	int64_t sample_ns; /* but of each window they are recorded so long; 0: never */

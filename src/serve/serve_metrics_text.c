@@ -256,6 +256,12 @@ static void put_own(const struct serve_metrics *metrics, const struct metrics_pa
 	put_counter(page, "kymo_windows_over_entities_total",
 		    "Windows with more entities than have room; the others count as (other).",
 		    metrics->over);
+	put_counter(page, "kymo_objects_left_out_total",
+		    "Nodes, publishers, subscriptions, timers, services and clients that had no room.",
+		    metrics->total->left_objects);
+	put_counter(page, "kymo_events_left_out_total",
+		    "Events of threads and processes that had no room.",
+		    metrics->total->left_events);
 	put_head(page, "kymo_window_end_timestamp_seconds", "gauge",
 		 "Up to this time, the numbers are complete.");
 	fputs("kymo_window_end_timestamp_seconds ", page->out);

@@ -112,6 +112,15 @@ static int has_entities(const struct serve_rules *rules, struct kymo_err *err)
 		       : 0;
 }
 
+static int has_objects(const struct serve_rules *rules, struct kymo_err *err)
+{
+	return !rules->objects || rules->objects > UINT32_MAX
+		       ? err_set(err, KYMO_EXIT_USAGE,
+				 "--max-objects (serve.max-objects) must be from 1 to %u",
+				 UINT32_MAX)
+		       : 0;
+}
+
 static int has_both(const struct serve_rules *rules, const char *given, struct kymo_err *err)
 {
 	return *given && (!*rules->tls_cert || !*rules->tls_key)
@@ -160,6 +169,7 @@ unsigned serve_rules_check(const struct serve_rules *rules,
 	} all[] = {
 		{ "serve.window", has_length },       { "serve.sample", samples },
 		{ "serve.max-series", has_series },   { "serve.max-entities", has_entities },
+		{ "serve.max-objects", has_objects },
 		{ "serve.tls-cert", has_certificate }, { "serve.tls-key", has_key },
 		{ "serve.token-file", has_token },    { "serve.listen", listens },
 	};

@@ -22,7 +22,7 @@ struct serve_rules {
 	bool count;     /* --count: of the command line */
 	bool has_trace;
 	int64_t window_ns, sample_ns; /* sample_ns: 0: none */
-	uint64_t series, entities;
+	uint64_t series, entities, objects;
 };
 
 /** serve_rules_check() - call @wrong with each rule that does not hold, and the key of kymo.yaml

@@ -370,6 +370,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	}
 	source->options = (struct summary_windows_options){ .length_ns = options->window_ns,
 							     .limit = source->limit,
+							     .objects_max = options->objects_max,
 							     .take = on_window,
 							     .context = source };
 	source->until = INT64_MIN;

@@ -19,7 +19,7 @@ struct serve_source_options {
 	bool counts; /* programs that nobody records only count: windows without durations */
 	int64_t sample_ns;   /* but of each window they are recorded so long; 0: never */
 	int64_t window_ns;
-	unsigned entities_max; /* of each kind */
+	unsigned entities_max, objects_max; /* of each kind; summary_limit.h, model_limit() */
 	/* Called with each window; @begin_ns: epoch. Those that are cut come in parts. Return: 0,
 	 * or -1 with @err. */
 	int (*take)(void *context, const struct summary *summary, int64_t begin_ns,

@@ -361,6 +361,8 @@ int summary_merge(struct summary *into, const struct summary *from)
 	for (unsigned i = 0; i < from->entities; i++)
 		merge_entity(into, from->entity[i]);
 	into->over |= from->over;
+	into->left_objects += from->left_objects;
+	into->left_events += from->left_events;
 	into->failed |= from->failed;
 	return into->failed ? -1 : 0;
 }

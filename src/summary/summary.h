@@ -235,6 +235,9 @@ struct summary {
 	struct summary_names *names;
 	struct summary_limit *limit; /* of the entities, summary_limit.h; NULL: none */
 	bool over;   /* not all entities had room: the others count as "(other)" */
+	/* What the model had no room for (model_limit()) and did not tell before. What of it ran or
+	 * published counts as "(other)". */
+	uint64_t left_objects, left_events;
 	bool failed; /* memory ran out: something is missing */
 };
 

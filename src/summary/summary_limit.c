@@ -50,6 +50,20 @@ bool summary_is_other(const struct summary_entity *entity)
 	return !*entity->of && strcmp(entity->name, SUMMARY_OTHER) == 0;
 }
 
+void summary_count_other(struct summary *summary, enum summary_kind kind,
+			 enum summary_counter counter, uint64_t count)
+{
+	struct summary_limit *limit = summary->limit;
+	struct summary_entity *entity;
+
+	/* It always has room. */
+	summary->limit = NULL;
+	entity = summary_entity(summary, kind, SUMMARY_OTHER, "");
+	summary->limit = limit;
+	if (entity)
+		entity->count[counter] += count;
+}
+
 void summary_limit_end(struct summary *summary)
 {
 	for (unsigned kind = 0; summary->over && kind < SUMMARY_KINDS; kind++) {

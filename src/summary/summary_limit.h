@@ -30,6 +30,11 @@ bool summary_limit_has(struct summary_limit *limit, enum summary_kind kind, cons
 /** summary_is_other() - @entity is what has no room, together. */
 bool summary_is_other(const struct summary_entity *entity);
 
+/** summary_count_other() - count @count more of "(other)" of @kind. Without memory, summary->failed is
+ * set. */
+void summary_count_other(struct summary *summary, enum summary_kind kind,
+			 enum summary_counter counter, uint64_t count);
+
 /** summary_limit_end() - what only one entity can have is removed from "(other)": a period, a
  * question, ... */
 void summary_limit_end(struct summary *summary);

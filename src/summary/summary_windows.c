@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "summary/summary_collect.h"
+#include "summary/summary_limit.h"
 
 #define PROGRESS_EVENTS (1u << 16)
 #define LATE_MOST_NS 5000000000ll
@@ -27,6 +28,7 @@ struct generation {
 	struct summary_collect *collect;
 	unsigned model_listeners, spans_listeners;
 	uint64_t events, ros_events; /* inside */
+	uint64_t left_runs, left_published;
 };
 
 struct summary_windows {
@@ -41,6 +43,7 @@ struct summary_windows {
 	struct generation generation[GENERATIONS];
 	unsigned count;
 	int64_t late_ns;
+	uint64_t left_objects, left_events; /* of the model, that windows have told */
 	bool skip;
 };
 
@@ -72,6 +75,22 @@ static int generation_begin(struct summary_windows *windows, int64_t begin_ns, s
 	return 0;
 }
 
+/* What the model had no room for. */
+static void take_left(struct summary_windows *windows, const struct generation *one,
+		      struct summary *summary)
+{
+	const struct model_left *left = &model_facts(windows->from.model)->left;
+
+	summary->left_objects = left->objects - windows->left_objects;
+	summary->left_events = left->events - windows->left_events;
+	windows->left_objects = left->objects;
+	windows->left_events = left->events;
+	if (one->left_runs)
+		summary_count_other(summary, SUMMARY_CALLBACK, SUMMARY_RUNS, one->left_runs);
+	if (one->left_published)
+		summary_count_other(summary, SUMMARY_TOPIC, SUMMARY_PUBLISHED, one->left_published);
+}
+
 static int generation_take(struct summary_windows *windows, struct generation *one,
 			   struct kymo_err *err)
 {
@@ -91,6 +110,7 @@ static int generation_take(struct summary_windows *windows, struct generation *o
 	}
 	summary->events = one->events;
 	summary->ros_events = one->ros_events;
+	take_left(windows, one, summary);
 	status = windows->options.take(windows->options.context, summary, one->from.begin_ns, err);
 	summary_free(summary);
 	return status;
@@ -141,6 +161,7 @@ int summary_windows_event(struct summary_windows *windows, const struct kymo_ctf
 {
 	const struct model_facts *facts = model_facts(windows->from.model);
 	const uint64_t events = facts->events, ros_events = facts->ros_events;
+	const uint64_t runs = facts->left.runs, published = facts->left.published;
 	struct generation *one;
 
 	if (!windows->skip && advance(windows, event->ns, err))
@@ -151,6 +172,8 @@ int summary_windows_event(struct summary_windows *windows, const struct kymo_ctf
 	if (one) {
 		one->events += facts->events - events;
 		one->ros_events += facts->ros_events - ros_events;
+		one->left_runs += facts->left.runs - runs;
+		one->left_published += facts->left.published - published;
 	}
 	return 0;
 }
@@ -267,6 +290,7 @@ static int create_model(struct summary_windows *windows, struct kymo_err *err)
 {
 	if (model_create(&windows->from.model, err))
 		return -1;
+	model_limit(windows->from.model, windows->options.objects_max);
 	pass_add(&windows->passes, &model_pass, windows->from.model);
 	if (spans_create(&windows->spans, windows->from.model, err))
 		return -1;

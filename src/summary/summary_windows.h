@@ -28,6 +28,7 @@ struct summary_windows;
 struct summary_windows_options {
 	int64_t length_ns;
 	struct summary_limit *limit; /* of the entities, in all windows; NULL: none */
+	unsigned objects_max;        /* of each kind, model_limit(); 0: no limit */
 	/*
 	 * A window is complete. @summary is valid during the call; @begin_ns: of the window, epoch.
 	 * Windows without an event are left out. Return: 0, or -1 with @err.

@@ -83,6 +83,17 @@ static __attribute__((noinline)) int on_other(struct model *model,
 	return 0;
 }
 
+/* A thread without room, or no memory. */
+static __attribute__((noinline)) int without_thread(struct model *model, unsigned point)
+{
+	if (!model_event_is_left(model))
+		return -ENOMEM;
+	model->facts.left.events++;
+	model->facts.left.runs += point == KYMO_POINT_callback_start;
+	model->facts.left.published += point == KYMO_POINT_rcl_publish;
+	return 0;
+}
+
 int model_event(struct model *model, const struct kymo_ctf_event *event)
 {
 	const struct bound_row *bound;
@@ -100,8 +111,8 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	now.ns = event->ns;
 	now.true_ns = 0;
 	now.thread = model_thread_of(model, event);
-	if (!now.thread)
-		return -ENOMEM;
+	if (__builtin_expect(!now.thread, 0))
+		return without_thread(model, bound->point);
 	now.process = now.thread->process;
 	now.process->last_ns = event->ns;
 	/* Do not count the events of a process that only recorded a simulation's clock. */
@@ -147,6 +158,11 @@ void model_only_objects(struct model *model, bool inits)
 	model->without_messages = true;
 	model->only_inits = inits;
 	model_bind_update(model);
+}
+
+void model_limit(struct model *model, unsigned most)
+{
+	model->most = most;
 }
 
 /* ---- life cycle ---- */

@@ -249,6 +249,23 @@ const char *model_callback_location(const struct model_callback *callback);
 void model_code_files(const struct model *model, void (*each)(void *context, const char *path),
 		      void *context);
 
+/**
+ * model_limit() - at most @most objects of each kind, and facts and words in proportion
+ * @most: 0: no limit
+ *
+ * What comes after them takes no memory: `left` counts it. An address that it has is nothing any
+ * more, and not the object that was there before.
+ */
+void model_limit(struct model *model, unsigned most);
+
+/* What the objects had no room for, because of model_limit(). */
+struct model_left {
+	uint64_t objects;   /* nodes, publishers, subscriptions, timers, services, clients */
+	uint64_t runs;      /* starts of callbacks */
+	uint64_t published; /* publish calls through the middleware */
+	uint64_t events;    /* of threads and processes; their runs and publish calls count, too */
+};
+
 /* Counts of events that could not be used; they explain empty results. */
 struct model_facts {
 	uint64_t events;		/* passed to model_event(), without losses */
@@ -269,6 +286,7 @@ struct model_facts {
 	const char *odd_event;
 	uint64_t unfinished_calls;	/* service calls without a received response */
 	int64_t first_ns, last_ns;	/* of all events passed to model_event() */
+	struct model_left left;
 	/* By enum accounts_machine: what kymo.json says of it; "": nothing; "several". */
 	const char *machine[MACHINE_PARTS];
 };

@@ -14,8 +14,10 @@ static struct callback *callback_new(struct model *model, const struct now *now,
 {
 	struct callback *callback = model_object_new(model, MODEL_CALLBACK, sizeof(*callback));
 
-	if (!callback)
+	if (!callback) {
+		model_handle_drop(model, now->process, HANDLE_CALLBACK, address);
 		return NULL;
+	}
 	callback->pub.process = &now->process->pub;
 	callback->pub.address = address;
 	callback->pub.raw_symbol = "";
@@ -75,11 +77,13 @@ struct subscription_object *model_object_of_callback(struct model *model, const 
 	struct subscription_object *object = model_object_new(model, MODEL_SUBSCRIPTION_OBJECT,
 							      sizeof(*object));
 
-	if (object) {
-		object->pub.process = &now->process->pub;
-		object->pub.address = address;
-		model_handle_set(model, now->process, HANDLE_SUBSCRIPTION_OBJECT, address, object);
+	if (!object) {
+		model_handle_drop(model, now->process, HANDLE_SUBSCRIPTION_OBJECT, address);
+		return NULL;
 	}
+	object->pub.process = &now->process->pub;
+	object->pub.address = address;
+	model_handle_set(model, now->process, HANDLE_SUBSCRIPTION_OBJECT, address, object);
 	return object;
 }
 

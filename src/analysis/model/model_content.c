@@ -22,7 +22,7 @@ static void on_message_type(struct model *model, const struct now *now)
 	if (!args->rmw_handle.present)
 		return;
 	if (!type)
-		type = model_alloc(model, sizeof(*type));
+		type = model_fact_new(model, sizeof(*type));
 	if (!type)
 		return;
 	type->name = model_word(model, &args->message_type);

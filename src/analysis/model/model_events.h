@@ -48,10 +48,14 @@
 /**
  * model_event_thread() - the thread of @event; the model creates it if it is new.
  *
- * Return: NULL without memory.
+ * Return: NULL without memory, or without room for it.
  */
 const struct model_thread *model_event_thread(struct model *model,
 					      const struct kymo_ctf_event *event);
+
+/** model_event_is_left() - after model_event_thread() was NULL: the thread has no room, because of
+ * model_limit(). Return: false: there is no memory. */
+bool model_event_is_left(const struct model *model);
 
 /** model_event_thread_known() - the thread of @event if the model knows it already; else NULL. */
 const struct model_thread *model_event_thread_known(const struct model *model,

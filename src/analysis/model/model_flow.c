@@ -337,7 +337,12 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	if (again)
 		return;
 	if (!publisher) {
-		model->facts.internal_publishes++;
+		/* The middleware's own publishers have no rcl_publish. */
+		if (chained && (model_is_full(model, MODEL_PUBLISHER) ||
+				model_is_full(model, MODEL_TOPIC)))
+			model->facts.left.published++;
+		else
+			model->facts.internal_publishes++;
 		thread->publish.message = 0;
 		return;
 	}

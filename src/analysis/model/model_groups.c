@@ -21,8 +21,10 @@ static struct executor *executor_new(struct model *model, const struct now *now,
 {
 	struct executor *executor = model_object_new(model, MODEL_EXECUTOR, sizeof(*executor));
 
-	if (!executor)
+	if (!executor) {
+		model_handle_drop(model, now->process, HANDLE_EXECUTOR, address);
 		return NULL;
+	}
 	executor->pub.process = &now->process->pub;
 	executor->pub.address = address;
 	executor->pub.type = "";
@@ -62,7 +64,7 @@ static struct collector *collector_at(struct model *model, const struct now *now
 	struct collector *collector = model_handle(model, now->process, HANDLE_COLLECTOR, address);
 
 	if (!collector) {
-		collector = model_alloc(model, sizeof(*collector));
+		collector = model_fact_new(model, sizeof(*collector));
 		if (collector)
 			model_handle_set(model, now->process, HANDLE_COLLECTOR, address, collector);
 	}
@@ -214,7 +216,7 @@ static struct group *member_told(struct model *model, const struct now *now, enu
 		return NULL;
 	group = group_at(model, now, group_address->u);
 	if (!member) {
-		member = model_alloc(model, sizeof(*member));
+		member = model_fact_new(model, sizeof(*member));
 		if (member)
 			model_handle_set(model, now->process, kind, handle->u, member);
 	}

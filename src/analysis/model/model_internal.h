@@ -123,6 +123,7 @@ struct thread {
 	struct process *process;
 	uint32_t trace, stream;		/* where it was last seen */
 	bool many_streams;		/* per-CPU buffers: its events are in several streams */
+	unsigned left;			/* runs in progress of callbacks without room */
 
 	struct frame *frame;		/* callbacks in progress, the outermost first */
 	unsigned frame_count, frame_size;
@@ -313,6 +314,7 @@ struct model {
 	bool stamps_follow;		/* source timestamps come in events after the write */
 	bool timers_and_subscriptions;  /* an address was used for both, in one process */
 	bool has_pauses;                /* of the recorder, in any trace */
+	unsigned most, facts_count;     /* model_limit(); 0: no limit */
 	bool out_of_memory;
 };
 
@@ -380,6 +382,13 @@ struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);
 void *model_alloc(struct model *model, size_t size);
+/* The limit is reached: another object of @kind would have no room. */
+static inline bool model_is_full(const struct model *model, enum model_kind kind)
+{
+	return model->most && model->list[kind].count >= model->most;
+}
+/* What an event says of an address before its object comes. NULL: no room, or no memory. */
+void *model_fact_new(struct model *model, size_t size);
 const char *model_keep(struct model *model, const char *text, size_t length);
 const char *model_text(struct model *model, const struct kymo_ctf_value *value);
 static inline uint64_t model_scope_of(const struct process *process, enum handle kind)

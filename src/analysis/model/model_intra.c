@@ -66,7 +66,7 @@ static struct buffer *buffer_at(struct model *model, struct process *process, ui
 	struct buffer *buffer = model_handle(model, process, HANDLE_BUFFER, address);
 
 	if (!buffer) {
-		buffer = model_alloc(model, sizeof(*buffer));
+		buffer = model_fact_new(model, sizeof(*buffer));
 		if (buffer) {
 			buffer->number = ++model->buffers;
 			model_handle_set(model, process, HANDLE_BUFFER, address, buffer);

@@ -47,8 +47,10 @@ static void on_rcl_lifecycle_state_machine_init(struct model *model, const struc
 	if (!args->state_machine.present || (machine && machine->pub.born_ns == now->true_ns))
 		return;
 	machine = model_object_new(model, MODEL_STATE_MACHINE, sizeof(*machine));
-	if (!machine)
+	if (!machine) {
+		model_handle_drop(model, now->process, HANDLE_STATE_MACHINE, args->state_machine.u);
 		return;
+	}
 	machine->node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 	machine->pub.process = &now->process->pub;
 	machine->pub.handle = args->state_machine.u;

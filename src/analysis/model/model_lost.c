@@ -39,7 +39,7 @@ static void on_qos(struct model *model, const struct now *now)
 	if (!args->rmw_handle.present)
 		return;
 	if (!qos)
-		qos = model_alloc(model, sizeof(*qos));
+		qos = model_fact_new(model, sizeof(*qos));
 	if (!qos)
 		return;
 	*qos = (struct model_qos){ .history = model_word(model, &args->history),

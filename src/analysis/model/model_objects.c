@@ -23,8 +23,10 @@ static void on_rcl_init(struct model *model, const struct now *now)
 	if (!args->context_handle.present || (context && context->pub.born_ns == now->true_ns))
 		return;
 	context = model_object_new(model, MODEL_CONTEXT, sizeof(*context));
-	if (!context)
+	if (!context) {
+		model_handle_drop(model, now->process, HANDLE_CONTEXT, args->context_handle.u);
 		return;
+	}
 	context->pub.process = &now->process->pub;
 	context->pub.handle = args->context_handle.u;
 	context->pub.version = version;
@@ -74,8 +76,10 @@ static void on_rcl_node_init(struct model *model, const struct now *now)
 	if (!args->node_handle.present || (node && node->pub.born_ns == now->true_ns))
 		return;
 	node = model_object_new(model, MODEL_NODE, sizeof(*node));
-	if (!node)
+	if (!node) {
+		model_handle_drop(model, now->process, HANDLE_NODE, args->node_handle.u);
 		return;
+	}
 	node->pub.process = &now->process->pub;
 	node->pub.handle = args->node_handle.u;
 	node->pub.rmw_handle = args->rmw_handle.u;
@@ -103,7 +107,7 @@ static struct gid *gid_told(struct model *model, const struct now *now, enum han
 	    (gid && gid->ns == now->true_ns))
 		return NULL;
 	if (!gid)
-		gid = model_alloc(model, sizeof(*gid));
+		gid = model_fact_new(model, sizeof(*gid));
 	if (!gid)
 		return NULL;
 	gid->ns = now->true_ns;
@@ -146,9 +150,13 @@ static void on_rcl_publisher_init(struct model *model, const struct now *now)
 	    (publisher && publisher->pub.born_ns == now->true_ns))
 		return;
 	topic = model_topic_named(model, &args->topic_name);
-	publisher = model_object_new(model, MODEL_PUBLISHER, sizeof(*publisher));
-	if (!publisher || !topic)
+	publisher = topic ? model_object_new(model, MODEL_PUBLISHER, sizeof(*publisher)) : NULL;
+	if (!publisher) {
+		model_handle_drop(model, now->process, HANDLE_PUBLISHER, args->publisher_handle.u);
+		model_handle_drop(model, now->process, HANDLE_RMW_PUBLISHER,
+				  args->rmw_publisher_handle.u);
 		return;
+	}
 	publisher->pub.process = &now->process->pub;
 	publisher->pub.handle = args->publisher_handle.u;
 	publisher->pub.rmw_handle = args->rmw_publisher_handle.u;
@@ -184,9 +192,15 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	if (subscription)
 		subscription->gone_ns = now->true_ns;
 	topic = model_topic_named(model, &args->topic_name);
-	subscription = model_object_new(model, MODEL_SUBSCRIPTION, sizeof(*subscription));
-	if (!subscription || !topic)
+	subscription = topic ? model_object_new(model, MODEL_SUBSCRIPTION, sizeof(*subscription))
+			     : NULL;
+	if (!subscription) {
+		model_handle_drop(model, now->process, HANDLE_SUBSCRIPTION,
+				  args->subscription_handle.u);
+		model_handle_drop(model, now->process, HANDLE_RMW_SUBSCRIPTION,
+				  args->rmw_subscription_handle.u);
 		return;
+	}
 	node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 	if (node)
 		node->pub.has_clock |= strcmp(topic->pub.name, "/clock") == 0;
@@ -231,8 +245,10 @@ static void on_rcl_timer_init(struct model *model, const struct now *now)
 	if (!args->timer_handle.present || (timer && timer->pub.born_ns == now->true_ns))
 		return;
 	timer = model_object_new(model, MODEL_TIMER, sizeof(*timer));
-	if (!timer)
+	if (!timer) {
+		model_handle_drop(model, now->process, HANDLE_TIMER, args->timer_handle.u);
 		return;
+	}
 	timer->pub.process = &now->process->pub;
 	timer->pub.handle = args->timer_handle.u;
 	timer->pub.period_ns = args->period.i;
@@ -275,8 +291,12 @@ static struct service *service_new(struct model *model, const struct now *now,
 	if (!args->service_handle.present || (service && service->pub.born_ns == now->true_ns))
 		return NULL;
 	service = model_object_new(model, side->kind, sizeof(*service));
-	if (!service)
+	if (!service) {
+		model_handle_drop(model, now->process, side->handle, args->service_handle.u);
+		model_handle_drop(model, now->process, side->rmw_handle,
+				  args->rmw_service_handle.u);
 		return NULL;
+	}
 	service->pub.process = &now->process->pub;
 	service->pub.handle = args->service_handle.u;
 	service->pub.rmw_handle = args->rmw_service_handle.u;

@@ -144,6 +144,21 @@ static int64_t idle_of(const struct model *model, const struct now *now,
 	return now->ns - callback->ended_ns;
 }
 
+/* The callback has no room. What its thread had for a run is not for the next one. */
+static void start_left(struct model *model, struct thread *thread)
+{
+	if (!model_is_full(model, MODEL_CALLBACK))
+		return;
+	model->facts.left.runs++;
+	thread->left++;
+	model_taken_flush(model, thread);
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	thread->intra.id = 0;
+	thread->intra.alone = false;
+	thread->request = NULL;
+}
+
 static void on_callback_start(struct model *model, const struct now *now)
 {
 	ARGS(callback_start, now->event);
@@ -156,7 +171,11 @@ static void on_callback_start(struct model *model, const struct now *now)
 		return;
 	if (!callback)
 		callback = model_callback_unknown(model, now, args->callback.u);
-	frame = callback ? frame_push(model, thread, callback) : NULL;
+	if (!callback) {
+		start_left(model, thread);
+		return;
+	}
+	frame = frame_push(model, thread, callback);
 	if (!frame)
 		return;
 	frame->callback = callback;
@@ -211,7 +230,10 @@ static void on_callback_end(struct model *model, const struct now *now)
 	while (at && thread->frame[at - 1].callback->pub.address != args->callback.u)
 		at--;
 	if (!at--) {
-		model->facts.ends_without_start++;
+		if (thread->left)
+			thread->left--;
+		else
+			model->facts.ends_without_start++;
 		return;
 	}
 	/* Nested runs are over, too, with or without an end event. */

@@ -38,7 +38,7 @@ static bool same_gid(const uint8_t a[16], const uint8_t b[16])
 
 static struct caller *caller_new(struct model *model, const uint8_t gid[16])
 {
-	struct caller *caller = model_alloc(model, sizeof(*caller));
+	struct caller *caller = model_fact_new(model, sizeof(*caller));
 
 	if (!caller)
 		return NULL;

@@ -28,6 +28,10 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 	struct list *list = &model->list[kind];
 	uint32_t *object;
 
+	if (model_is_full(model, kind)) {
+		model->facts.left.objects += kind >= MODEL_NODE && kind <= MODEL_CLIENT;
+		return NULL;
+	}
 	if (!ARRAY_ROOM(list->item, list->count, list->size)) {
 		model->out_of_memory = true;
 		return NULL;
@@ -38,6 +42,17 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 	*object = list->count;
 	list->item[list->count++] = object;
 	return object;
+}
+
+/* Of publishers and subscriptions: type, gid, QoS; of others: the group. */
+#define FACTS_OF_OBJECT 8u
+
+void *model_fact_new(struct model *model, size_t size)
+{
+	if (model->most && model->facts_count / FACTS_OF_OBJECT >= model->most)
+		return NULL;
+	model->facts_count++;
+	return model_alloc(model, size);
 }
 
 const char *model_keep(struct model *model, const char *text, size_t length)
@@ -113,6 +128,8 @@ const char *model_word(struct model *model, const struct kymo_ctf_value *value)
 		probe++;
 	if (word)
 		return word;
+	if (model->most && model->words.count >= model->most)
+		return "";
 	word = model_text(model, value);
 	if (map_put(&model->words, hash, probe, (void *)word))
 		model->out_of_memory = true;
@@ -321,6 +338,12 @@ const struct model_thread *model_event_thread(struct model *model,
 	struct thread *thread = model_thread_of(model, event);
 
 	return thread ? &thread->pub : NULL;
+}
+
+bool model_event_is_left(const struct model *model)
+{
+	return !model->out_of_memory &&
+	       (model_is_full(model, MODEL_THREAD) || model_is_full(model, MODEL_PROCESS));
 }
 
 const struct model_thread *model_event_thread_known(const struct model *model,

@@ -253,7 +253,7 @@ int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 		return 0;
 	thread = thread_at(spans, event);
 	if (!thread)
-		return -ENOMEM;
+		return spans->out_of_memory || !model_event_is_left(spans->model) ? -ENOMEM : 0;
 	if (class->shape == SHAPE_TRACK) {
 		learn_track(spans, class, thread, event);
 	} else if (class->shape == SHAPE_THREAD_NAME) {

@@ -82,7 +82,8 @@ static unsigned check_verbs(struct config *config)
 					   .window_ns = config->window_ns,
 					   .sample_ns = config->sample_ns,
 					   .series = config->series,
-					   .entities = config->entities };
+					   .entities = config->entities,
+					   .objects = config->objects };
 	unsigned wrongs = serve_rules_check(&rules, show_wrong_key, config) +
 			  push_check(config, show_wrong_key, config);
 	struct kymo_err err;

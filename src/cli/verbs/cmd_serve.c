@@ -14,7 +14,7 @@
 struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
 	int64_t window_ns, sample_ns;
-	uint64_t series, entities;
+	uint64_t series, entities, objects;
 	bool all, once, unprotected, quiet, count;
 };
 
@@ -40,6 +40,10 @@ static const struct opt opts[] = {
 	{ "max-entities", 0, OPT_U64, offsetof(struct options, entities), "COUNT",
 	  "at most this many callbacks, topics, chains, ... each; more count together as (other) "
 	  "(default 1000)",
+	  NULL },
+	{ "max-objects", 0, OPT_U64, offsetof(struct options, objects), "COUNT",
+	  "know at most this many nodes, topics, publishers, callbacks, threads, ... each in detail; "
+	  "runs and publish calls of the others count together as (other) (default 10000)",
 	  NULL },
 	{ "clickhouse", 0, OPT_TEXT, offsetof(struct options, clickhouse), "URL",
 	  "also send each window to this ClickHouse server", NULL },
@@ -93,7 +97,8 @@ static int check_rules(const struct options *options, bool has_trace, struct kym
 					   .window_ns = options->window_ns,
 					   .sample_ns = options->sample_ns,
 					   .series = options->series,
-					   .entities = options->entities };
+					   .entities = options->entities,
+					   .objects = options->objects };
 
 	err->text[0] = 0;
 	return serve_rules_check(&rules, on_wrong, err) ? -1 : 0;
@@ -133,6 +138,8 @@ static int configure(struct options *options, struct config *config, bool has_tr
 		options->series = config->series;
 	if (options->entities == NOT_GIVEN)
 		options->entities = config->entities;
+	if (options->objects == NOT_GIVEN)
+		options->objects = config->objects;
 	if (tls && *config->tls_cert)
 		options->certificate = config->tls_cert;
 	if (tls && *config->tls_key)
@@ -172,6 +179,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 	serve.window_ns = options.window_ns;
 	serve.series_max = (unsigned)options.series;
 	serve.entities_max = (unsigned)options.entities;
+	serve.objects_max = (unsigned)options.objects;
 	serve.all = options.all;
 	serve.count = options.count || config->count || options.sample_ns;
 	serve.sample_ns = options.sample_ns;
@@ -184,7 +192,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = { .entities = NOT_GIVEN };
+	struct options options = { .entities = NOT_GIVEN, .objects = NOT_GIVEN };
 	struct config *config;
 	int status;
 

@@ -18,6 +18,7 @@ WRONG = [
     ("serve:\n  window: 10ms", 2, "at least 100ms"),
     ("serve:\n  max-series: 5000000000", 2, "too large"),
     ("serve:\n  max-entities: 0", 2, "from 1"),
+    ("serve:\n  max-objects: 0", 2, "from 1"),
     ("serve:\n  listen: 127.0.0.1:x", 2, "invalid port"),
     ("serve:\n  listen: robot:9465", 2, "not a numeric address"),
     ("serve:\n  listen: 0.0.0.0:9465", 2, "serve.everybody-may-read"),

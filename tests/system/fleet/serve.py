@@ -87,6 +87,7 @@ def of_trace(trace):
     few, _ = parse(kymo("serve", "--once", trace, "--max-series", "60"))
     check(len(few) < 70 and few["kymo_series_dropped_total", ()] > 100, len(few), "series")
     limited(trace, series)
+    left_out(trace, series)
 
 
 def sums(series, label):
@@ -112,6 +113,25 @@ def limited(trace, whole):
         for key, value in series.items():
             if "(other)" not in labels_of(key).values() and label in labels_of(key) and "waited" not in key[0]:
                 check(whole.get(key) == value, key, value, whole.get(key))
+
+
+def left_out(trace, whole):
+    """With room for eight objects of each kind: callbacks that have it are as before, and runs and publish calls of the others are
+    counted."""
+    done = run(KYMO, "serve", "--once", trace, "--all", "--max-objects", "8")
+    series, _ = parse(done.stdout)
+    check(done.stderr.count("--max-objects (serve.max-objects) is 8") == 1, done.stderr)
+    check(series["kymo_objects_left_out_total", ()] > 5 and whole["kymo_objects_left_out_total", ()] == 0, "objects")
+    check(whole["kymo_events_left_out_total", ()] == 0, "events")
+    runs, before = ({key: value for key, value in some.items() if key[0] == "ros2_callback_runs_total"} for some in (series, whole))
+    other = [value for key, value in runs.items() if labels_of(key)["callback"] == "(other)"]
+    check(1 < len(runs) <= 9 and len(other) == 1 and other[0] > 0, runs)
+    check(not any(labels_of(key).get("topic") == "(other)" for key in whole), "others without a reason")
+    check(series["ros2_topic_published_messages_total", (("topic", "(other)"),)] > 0, "publish calls")
+    # A run without room counts as it begins, and the others as they end.
+    check(sum(before.values()) <= sum(runs.values()) <= sum(before.values()) + 50, sum(runs.values()), sum(before.values()))
+    for key, value in runs.items():
+        check("(other)" in labels_of(key).values() or value <= before.get(key, 0), key, value, before.get(key))
 
 
 def get(url, *, context=None, **headers):
