@@ -40,7 +40,7 @@ static void grows(void **state)
 		run[runs++] = (struct busy_run){ start_ns, 10 * (int64_t)i + 3 + i % 5 };
 		assert_true(busy_add(&busy, start_ns, run[runs - 1].end_ns));
 		assert_true(busy.size <= BUSY_RUNS && busy.size < 2 * runs + 8);
-		for (int64_t back_ns = 1; back_ns < 2000; back_ns *= 3)
+		for (int64_t back_ns = 1; back_ns < 7000; back_ns *= 3)
 			assert_int_equal(busy_between(&busy, start_ns - back_ns, start_ns + 2),
 					 between(run, runs, start_ns - back_ns, start_ns + 2));
 	}
