@@ -8,9 +8,10 @@
  *
  * -DLIBRARY=FAST: the libraries, with Fast DDS. The client's gid is the GUID of its reader.
  *
- * Neither: the program `services COUNT DISTRIBUTION` makes COUNT calls, of which every fifth gets
- * no answer. Each callback of the client publishes once; the third one throws. The middleware of
- * Rolling has tracepoints.
+ * Neither: the program `services COUNT DISTRIBUTION [overtake]` makes COUNT calls, of which every
+ * fifth gets no answer. Each callback of the client publishes once; the third one throws. The
+ * middleware of Rolling has tracepoints. With "overtake", the service serves each request on a
+ * thread of its own before the client's send call returns, and a callback sends it.
  */
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 
 struct rcl_client_t {
 	void *rmw;
@@ -46,6 +48,7 @@ int rmw_send_response(const rmw_object *service, rmw_request_id *header, void *r
 int rmw_take_response(const rmw_object *client, rmw_service_info *header, void *response,
 		      bool *taken);
 extern bool middleware_tells; /* the test's */
+extern void (*middleware_wrote)(void); /* the test's: a request can be taken */
 const char *client_gid(void); /* the test's: in hexadecimal */
 
 void ros_trace_rcl_init(const void *context);
@@ -108,6 +111,7 @@ class Executor
 
 #ifdef LIBRARY
 bool middleware_tells;
+void (*middleware_wrote)(void);
 
 /* One request and one response may be on their way. */
 static struct way {
@@ -202,6 +206,8 @@ int rmw_send_request(const rmw_object *client, const void *request, int64_t *seq
 	*sequence_number = last;
 	if (middleware_tells)
 		ros_trace_rmw_send_request(client, request, last);
+	if (middleware_wrote)
+		middleware_wrote();
 	return 0;
 }
 int rmw_take_request(const rmw_object *service, rmw_service_info *header, void *request,
@@ -263,7 +269,7 @@ void Executor::spin_some(std::shared_ptr<ClientBase> client)
 } // namespace rclcpp
 #else
 static bool is_humble;
-static char node, service, service_callback, publisher, rmw_publisher,
+static char node, service, service_callback, publisher, asks, rmw_publisher,
 	rmw_service_object[sizeof(rmw_object)];
 
 static void publish(const void *message)
@@ -307,8 +313,15 @@ static void serve(const rmw_object *rmw_service)
 		rmw_send_response(rmw_service, &header.request_id, &response);
 }
 
+static const rmw_object *overtaken_service;
+static void overtake()
+{
+	std::thread([] { serve(overtaken_service); }).join();
+}
+
 int main(int argc, char **argv)
 {
+	const bool overtakes = argc > 3 && !std::strcmp(argv[3], "overtake");
 	const int64_t count = argc > 1 ? std::atoll(argv[1]) : 10;
 	static const uint8_t gid[24] = { 9 };
 	int64_t number = 0;
@@ -330,9 +343,16 @@ int main(int argc, char **argv)
 
 	if (!rmw_send_request(rmw, nullptr, &number))
 		return 1;
+	overtaken_service = rmw_service;
+	middleware_wrote = overtakes ? overtake : nullptr;
 	for (int64_t i = 1; i <= count; i++) {
+		if (overtakes)
+			ros_trace_callback_start(&asks, false);
 		rmw_send_request(rmw, &request, &number);
-		rclcpp::Executor::spin_some(client); /* no response yet */
+		if (overtakes)
+			ros_trace_callback_end(&asks);
+		if (!overtakes)
+			rclcpp::Executor::spin_some(client); /* no response yet */
 		serve(rmw_service);
 		serve(rmw_service); /* no request any more */
 		try {

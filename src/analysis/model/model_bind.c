@@ -18,7 +18,7 @@ static const char *const providers[] = { "ros2", "ros2_caret" };
 /* In the order in which doubt() and finish() are called. */
 const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
-	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,  &model_steps,
+	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,
 	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
 	&model_actions,   &model_code,
 };
@@ -35,6 +35,7 @@ static handler handler_of(unsigned point)
 static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_rcl_take] = WANT_TAKE_STEPS,
 	[KYMO_POINT_rclcpp_take] = WANT_TAKE_STEPS,
+	[KYMO_POINT_request_begin] = WANT_CALLS,
 	[KYMO_POINT_rmw_send_request] = WANT_CALLS,
 	[KYMO_POINT_rmw_take_request] = WANT_CALLS,
 	[KYMO_POINT_rmw_send_response] = WANT_CALLS,
@@ -98,7 +99,7 @@ static bool is_of_caret(const struct kymo_ctf_bind *row)
 static bool is_of_messages(unsigned point)
 {
 	static const struct model_part *const parts[] = {
-		&model_flow,    &model_intra, &model_steps,    &model_path,
+		&model_flow,    &model_intra, &model_path,
 		&model_content, &model_caret, &model_services, &model_actions,
 	};
 

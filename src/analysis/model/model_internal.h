@@ -5,12 +5,12 @@
  *     model.c            life cycle, dispatch, losses; it calls the parts:
  *     model_objects.c    init events                       model_flow.c       messages through the middleware
  *     model_callbacks.c  ... of callbacks                  model_intra.c      messages within a process
- *     model_groups.c     ... of executors and groups       model_steps.c      each event in the life of a message
+ *     model_groups.c     ... of executors and groups       model_path.c       messages inside the middleware, and step by step
  *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
- *     model_actions.c    goals of actions
- *     model_path.c       ... inside the middleware          model_startup.c    what is start-up
+ *     model_callers.c    ... their clients                 model_actions.c    goals of actions
+ *     model_startup.c    what is start-up
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
  */
@@ -164,6 +164,11 @@ struct thread {
 	bool has_state;			/* the state of its executor is known */
 	struct model_executor_interval state;
 
+	/* The client that it sends a request of, and since when; NULL: none. */
+	struct {
+		struct service *client;
+		int64_t ns;
+	} sends;
 	/* a request was received, and its callback has not begun yet */
 	struct call *request;
 	uint64_t request_id;
@@ -332,12 +337,12 @@ struct model_part {
 };
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
-	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
+	model_links, model_flow, model_intra, model_runs, model_executors,
 	model_services, model_caret, model_content, model_path, model_lost, model_actions,
 	model_code;
 
 /* model_bind.c */
-#define MODEL_PARTS 17
+#define MODEL_PARTS 16
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */
@@ -444,7 +449,7 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
  */
 struct frame *model_frame_of(struct thread *thread);
 
-/* model_steps.c */
+/* model_path.c, each step */
 void model_publish_step(struct model *model, const struct now *now,
 			const struct model_publish_step *step);
 void model_take_step(struct model *model, const struct now *now,
@@ -453,10 +458,15 @@ void model_take_step(struct model *model, const struct now *now,
 /* model_lifecycle.c */
 struct service *model_service_waiting(struct process *process);
 
+/* model_callers.c */
+/* The client with this gid, which is new if need be; NULL: no gid, or no memory. */
+struct caller *model_caller_of_gid(struct model *model, const struct kymo_ctf_value *value);
+struct caller *model_caller_of_client(struct model *model, const struct service *client);
+void model_client_gid(struct model *model, const struct gid *gid, struct service *client);
+
 /* model_services.c */
 void model_call_started(struct model *model, struct thread *thread, struct frame *frame);
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns);
-void model_client_gid(struct model *model, const struct gid *gid, struct service *client);
 
 /* model_links.c */
 void model_causes(struct model *model, const struct model_message *message);

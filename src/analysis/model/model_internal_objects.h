@@ -139,6 +139,11 @@ struct service {
 	bool has_callback;
 	bool answers_wait; /* of a client: its responses are handled later, in tasks, as in rclpy */
 	int64_t first_result_ns; /* of an action's client: of its first goal; 0: none yet */
+	/* Of a client: the threads that send a request now, the latest of them; the number of the
+	 * latest request, and of one that the service had before its rmw_send_request; 0: none. */
+	unsigned senders;
+	struct thread *sender;
+	int64_t last_sent, early;
 };
 
 struct callback {

@@ -180,7 +180,7 @@ struct model_call {
 	/* The callback whose run sent the request; NULL: none. */
 	const struct model_callback *from;
 	uint64_t from_instance;
-	int64_t request_ns;		/* rmw_send_request */
+	int64_t request_ns;		/* its send call began; else rmw_send_request */
 	int64_t request_taken_ns;	/* rmw_take_request */
 	/* The callback that served the request; NULL: not in the trace. */
 	const struct model_callback *callback;

@@ -5,9 +5,8 @@
  *     client   rmw_send_request(client, seq) ......... rmw_take_response(client, seq) -> callback
  *     service      rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
  *
- * The idea: the gid of the client and the sequence number identify a call on both sides. Fast DDS
- * records all 16 bytes of the gid, Cyclone DDS only the first 8 and zeros for the others; so two
- * gids are compared by 8 bytes if one of them is short. A call stays open until its response is
+ * The idea: the gid of the client (model_callers.c) and the sequence number identify a call on both
+ * sides. A call stays open until its response is
  * received and its callbacks have ended. Only traces of kymo have the client's callback: it is the
  * next thing that happens on the thread that received the response. Some calls never reach that
  * state, so the oldest open call is closed when CALLS_MAX calls are open.
@@ -15,83 +14,6 @@
 #include "analysis/model/model_internal.h"
 
 #include <string.h>
-
-/* ---- the client side of calls ---- */
-
-static uint64_t first_eight(const uint8_t *bytes)
-{
-	uint64_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return number;
-}
-
-static bool is_short(const uint8_t gid[16])
-{
-	return !first_eight(gid + 8);
-}
-
-static bool same_gid(const uint8_t a[16], const uint8_t b[16])
-{
-	return memcmp(a, b, is_short(a) || is_short(b) ? 8 : 16) == 0;
-}
-
-static struct caller *caller_new(struct model *model, const uint8_t gid[16])
-{
-	struct caller *caller = model_fact_new(model, sizeof(*caller));
-
-	if (!caller)
-		return NULL;
-	caller->number = ++model->caller_count;
-	memcpy(caller->gid, gid, sizeof(caller->gid));
-	caller->next = map_get(&model->callers, first_eight(gid), 0);
-	if (map_put(&model->callers, first_eight(gid), 0, caller))
-		model->out_of_memory = true;
-	return caller;
-}
-
-static struct caller *caller_at(struct model *model, const uint8_t gid[16])
-{
-	struct caller *caller = map_get(&model->callers, first_eight(gid), 0);
-
-	while (caller && !same_gid(caller->gid, gid))
-		caller = caller->next;
-	return caller ? caller : caller_new(model, gid);
-}
-
-/* @client has this gid: all later calls with this gid belong to @client. */
-void model_client_gid(struct model *model, const struct gid *told, struct service *client)
-{
-	uint8_t gid[16] = { 0 };
-	struct caller *caller;
-
-	client->pub.gid = told->gid;
-	memcpy(gid, told->gid.bytes, told->gid.size < sizeof(gid) ? told->gid.size : sizeof(gid));
-	caller = caller_at(model, gid);
-	if (caller)
-		caller->client = client;
-}
-
-static struct caller *caller_of_value(struct model *model, const struct kymo_ctf_value *value)
-{
-	uint8_t gid[16] = { 0 };
-
-	if (!value->present || !value->size)
-		return NULL;
-	memcpy(gid, value->bytes, value->size < sizeof(gid) ? value->size : sizeof(gid));
-	return caller_at(model, gid);
-}
-
-static struct caller *caller_of_client(struct model *model, const struct service *client)
-{
-	uint8_t gid[16] = { 0 };
-
-	if (!client || !client->pub.gid.size)
-		return NULL;
-	memcpy(gid, client->pub.gid.bytes,
-	       client->pub.gid.size < sizeof(gid) ? client->pub.gid.size : sizeof(gid));
-	return caller_at(model, gid);
-}
 
 /* ---- open calls ---- */
 
@@ -198,13 +120,67 @@ static void tell(struct model *model, const struct now *now, const struct call *
 	EMIT(model, call_step, &step);
 }
 
+static void sends_no_more(struct thread *thread)
+{
+	if (thread->sends.client)
+		thread->sends.client->senders--;
+	thread->sends.client = NULL;
+}
+
+static void on_request_begin(struct model *model, const struct now *now)
+{
+	ARGS(request_begin, now->event);
+	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
+					      args->rmw_client_handle.u);
+
+	sends_no_more(now->thread);
+	if (!client)
+		return;
+	client->senders++;
+	client->sender = now->thread;
+	now->thread->sends.client = client;
+	now->thread->sends.ns = now->ns;
+}
+
+static void request_sent(struct model *model, struct thread *thread, struct service *client,
+			 struct call *call, int64_t ns)
+{
+	const struct frame *frame = model_frame_of(thread);
+	const struct now then = { .thread = thread, .ns = ns };
+
+	call->pub.client = &client->pub;
+	call->pub.client_thread = &thread->pub;
+	call->pub.request_ns = ns;
+	if (frame) {
+		call->pub.from = &frame->callback->pub;
+		call->pub.from_instance = frame->id;
+	}
+	client->last_sent = call->pub.sequence;
+	tell(model, &then, call, MODEL_CALL_REQUEST);
+}
+
+/*
+ * The service has a request of @client that nobody has sent. If one thread is about to send one, it
+ * is this. A client whose requests two threads send at once has to wait for their numbers.
+ */
+static void request_overtook(struct model *model, struct service *client, struct call *call)
+{
+	struct thread *sender = client ? client->sender : NULL;
+
+	if (call->pub.request_ns || !sender || client->senders != 1 ||
+	    sender->sends.client != client || call->pub.sequence <= client->last_sent)
+		return;
+	client->early = call->pub.sequence;
+	request_sent(model, sender, client, call, sender->sends.ns);
+}
+
 static void on_rmw_send_request(struct model *model, const struct now *now)
 {
 	ARGS(rmw_send_request, now->event);
 	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
 					      args->rmw_client_handle.u);
-	struct caller *caller = caller_of_client(model, client);
-	const struct frame *frame = model_frame_of(now->thread);
+	struct caller *caller = model_caller_of_client(model, client);
+	int64_t begin_ns = now->ns;
 	struct call *call;
 
 	response_settle(model, now->thread, NULL);
@@ -212,6 +188,13 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 	 * With Fast DDS, and before tracetools 8.5, the event is recorded after the write: the
 	 * service may have received the request earlier.
 	 */
+	if (client && now->thread->sends.client == client)
+		begin_ns = now->thread->sends.ns;
+	sends_no_more(now->thread);
+	if (client && client->early && client->early == args->sequence_number.i) {
+		client->early = 0;
+		return;
+	}
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	/* A client whose numbers start again (a new process with an old gid) begins new calls. */
 	if (call && call->pub.request_ns) {
@@ -220,14 +203,7 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 	}
 	if (!call)
 		return;
-	call->pub.client = &client->pub;
-	call->pub.client_thread = &now->thread->pub;
-	call->pub.request_ns = now->ns;
-	if (frame) {
-		call->pub.from = &frame->callback->pub;
-		call->pub.from_instance = frame->id;
-	}
-	tell(model, now, call, MODEL_CALL_REQUEST);
+	request_sent(model, now->thread, client, call, begin_ns);
 	call_over(model, call);
 }
 
@@ -242,10 +218,11 @@ static void on_rmw_take_request(struct model *model, const struct now *now)
 	now->thread->request = NULL;
 	if (!args->taken.u)
 		return;
-	caller = caller_of_value(model, &args->client_gid);
+	caller = model_caller_of_gid(model, &args->client_gid);
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	if (!call)
 		return;
+	request_overtook(model, caller->client, call);
 	call->pub.service = service ? &service->pub : NULL;
 	call->pub.service_thread = &now->thread->pub;
 	call->pub.request_taken_ns = now->ns;
@@ -259,7 +236,7 @@ static void on_rmw_send_response(struct model *model, const struct now *now)
 	ARGS(rmw_send_response, now->event);
 	const struct service *service = model_handle(model, now->process, HANDLE_RMW_SERVICE,
 						     args->rmw_service_handle.u);
-	struct caller *caller = caller_of_value(model, &args->client_gid);
+	struct caller *caller = model_caller_of_gid(model, &args->client_gid);
 	struct call *call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 
 	if (!call)
@@ -277,7 +254,7 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	ARGS(rmw_take_response, now->event);
 	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
 					      args->rmw_client_handle.u);
-	struct caller *caller = args->taken.u ? caller_of_client(model, client) : NULL;
+	struct caller *caller = args->taken.u ? model_caller_of_client(model, client) : NULL;
 	struct call *call;
 
 	if (caller && now->thread->response && now->thread->response_client == client)
@@ -345,6 +322,7 @@ void model_call_ended(struct model *model, const struct frame *frame, int64_t en
 static void forget_request(struct model *model, struct thread *thread)
 {
 	response_settle(model, thread, NULL);
+	sends_no_more(thread);
 	thread->request = NULL;
 }
 
@@ -356,6 +334,7 @@ static void close_calls(struct model *model)
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
 static const handler handlers[KYMO_POINTS_TABLE] = {
+	ON(request_begin),
 	ON(rmw_send_request),
 	ON(rmw_take_request),
 	ON(rmw_send_response),

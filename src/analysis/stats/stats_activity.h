@@ -5,10 +5,10 @@
  * transitions, and of seconds: 4 bytes per second for each callback and publisher.
  *
  * Definitions
- *   request    rmw_send_request to rmw_take_request: transport, and the wait for the executor
+ *   request    the send call to rmw_take_request: transport, and the wait for the executor
  *   callback   callback_start to callback_end of the service
  *   response   rmw_send_response to rmw_take_response
- *   total      rmw_send_request to rmw_take_response
+ *   total      the send call to rmw_take_response
  *   frequency  runs of a callback, or publish calls, in each second since its first one
  *   latency    of a communication: begin of the publish call to the start of the callback
  *

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients and services. Two things are missing in the tracepoints:
+ * Clients and services. Three things are missing in the tracepoints:
  *
  *   - requests and responses, up to tracetools 8.4. The hooks record what the tracepoints of 8.5
  *     record, with the same names and fields. Where the distribution has the tracepoints, the hooks
  *     record nothing
+ *   - when a client begins to send a request, in all versions: rmw_send_request has the number of
+ *     the request, so a middleware may report it after the service has taken the request
  *   - the callback of a client, in all versions. Executor::execute_client() takes the response and
  *     then calls the callback. So the callback begins when the response is taken, and ends when
  *     execute_client() returns. It has no address that can be known, so its address in the trace is
@@ -106,6 +108,12 @@ static void gid_of(uint8_t gid[16], const struct request_id *request, const void
 	if (object->implementation_identifier &&
 	    !strcmp(object->implementation_identifier, "rmw_cyclonedds_cpp"))
 		memset(gid + 8, 0, 8);
+}
+
+/* Its number is known after the write. By then the service may have served it. */
+void kymo_request_begins(struct kymo_call *call)
+{
+	KYMO_RECORD(request_begin, (const void *)call->self);
 }
 
 void kymo_request_sent(struct kymo_call *call)

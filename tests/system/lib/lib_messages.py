@@ -40,6 +40,18 @@ def events_of(trace):
             yield event.ns(), event.name, event["vpid"], event["vtid"], event.payload()
 
 
+def as_requests_began(events):
+    """The events; a request is sent when its send call begins, where the trace has that."""
+    began, result = {}, []
+    for ns, name, pid, tid, f in events:
+        if name == "ros2_kymo:request_begin":
+            began[tid] = ns
+        elif name == "ros2:rmw_send_request":
+            ns = began.pop(tid, ns)
+        result.append((ns, name, pid, tid, f))
+    return sorted(result, key=lambda event: event[0])
+
+
 class Reading:
     """What happened, told by dictionaries."""
 
@@ -60,7 +72,7 @@ class Reading:
         self.service_callback, self.client_rcl = {}, {}     # callback -> rcl handle of the service; rcl handle -> node
         self.service_rcl = {}                               # rcl handle -> node
         self.served = {}                                    # (gid, number) -> run
-        for ns, name, pid, tid, f in events_of(trace):
+        for ns, name, pid, tid, f in as_requests_began(events_of(trace)):
             provider, short = name.split(":")
             handler = getattr(self, "on_" + short, None)
             if provider == "ros2" and handler:

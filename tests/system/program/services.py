@@ -60,6 +60,19 @@ def check_calls(trace, gid, handle):
                    {"kind": "service", "runs": COUNT, "published": 0, "calls": COUNT}], trace, runs)
 
 
+def check_overtaken(work, path, program, middleware, generation):
+    """Each request is served before the client's send call returns: it was sent before, all the same."""
+    trace = f"{work}/{middleware}-{generation}-overtaken"
+    record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={path}", program, str(COUNT), generation, "overtake")
+    rows = query(trace, "SELECT * FROM service_calls ORDER BY sequence_number")
+    check(len(rows) == COUNT, trace, len(rows), "calls")
+    for row in rows:
+        check(row["request_ns"] and row["request_ns"] < row["request_taken_ns"] and row["request_latency_ns"] > 0 and
+              row["from_callback_id"] and row["client_thread_id"] != row["service_thread_id"], trace, row)
+    stopped = run(KYMO, "flow", trace, "-f", "json").stdout
+    check("not taken" not in stopped, trace, stopped)
+
+
 def check_perfetto(trace):
     """The client's track: a request, and behind it the run that handled the response."""
     run(KYMO, "export", trace, "--format", "chrome", "-o", f"{trace}.json")
@@ -87,6 +100,7 @@ def main(work):
             check(users == "1", trace, "a reference to the client's handle was kept", said)
             events[middleware, generation] = told(trace)
             check_calls(trace, gid, int(handle, 16))
+            check_overtaken(work, path, program, middleware, generation)
     check_perfetto(trace)
     for middleware in ("cyclone", "fast"):
         # Before 8.5 nobody tells when a response was written, and a request is told even if none was there.

@@ -98,6 +98,31 @@ static void call(void **state)
 	assert_int_equal(path->callback->kind, MODEL_CALLBACK_CLIENT);
 }
 
+/* The service took the request before the client's send call returned, and even ran. */
+static void request_overtakes(void **state)
+{
+	struct feed *f = *state;
+	const struct chains_path *path;
+
+	asker(f);
+	for (int64_t i = 1; i <= 2; i++) {
+		start(f, 1, 1000 * i, 0x3000);
+		f->pid = 1;
+		ev(f, 1000 * i + 10, "ros2_kymo:request_begin", "rmw_client_handle", P(0x501), NULL);
+		serve(f, 1000 * i + 100, (uint64_t)i);
+		respond(f, 1000 * i + 156, (uint64_t)i);
+		request(f, 1000 * i + 160, (uint64_t)i);
+		end(f, 1, 1000 * i + 170, 0x3000);
+		answered(f, 1000 * i + 200, (uint64_t)i);
+	}
+	finish(f);
+	path = chain(f, "/a /add /b /add /a");
+	assert_non_null(path);
+	assert_int_equal(path->ended, 2);
+	assert_int_equal(path->stats->worst[0].part_ns[0], 10); /* the timer, until it sends */
+	assert_int_equal(path->stats->worst[0].part_ns[1], 90); /* on its way */
+}
+
 /* What a thread does behind its executor's next round, or in a callback, is not the response's. */
 static void call_is_over(void **state)
 {
@@ -163,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(call, setup, teardown),
+		cmocka_unit_test_setup_teardown(request_overtakes, setup, teardown),
 		cmocka_unit_test_setup_teardown(call_is_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(calls_that_stop, setup, teardown),
 	};

@@ -103,6 +103,83 @@ static void gid_known_later(void **state)
 	assert_ptr_equal(f->call[1].client, f->call[0].client);
 }
 
+static void begin_request(struct feed *f, int64_t ns, uint64_t handle)
+{
+	ev(f, ns, "ros2_kymo:request_begin", "rmw_client_handle", handle + 0x1000, NULL);
+}
+
+/* The service has the request before the client's send call returns, and may have served it. */
+static void request_overtakes(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f, cyclone);
+	for (int i = 1; i <= 3; i++) {
+		const int64_t ns = 1000 * i;
+
+		on(f, 1, 1);
+		start(f, ns + 90, 0x500);
+		begin_request(f, ns + 100, 0x100);
+		serve(f, ns + 110, cyclone_there, i);
+		send_request(f, ns + 120, 0x100, i);
+		end(f, ns + 125, 0x500);
+		take_response(f, ns + 130, 0x100, i);
+		no_response(f, ns + 131, 0x100);
+	}
+	assert_int_equal(f->calls, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(f->call[i].request_ns, 1000 * (i + 1) + 100);
+		assert_int_equal(f->call[i].request_taken_ns, 1000 * (i + 1) + 110);
+		assert_non_null(f->call[i].from);
+		assert_non_null(f->call[i].client_thread);
+	}
+	assert_int_not_equal(f->call[0].from_instance, f->call[1].from_instance);
+}
+
+/* Two threads send requests of one client: which of them the service took, their numbers say. */
+static void requests_of_two_threads(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f, fast_a);
+	on(f, 1, 1);
+	begin_request(f, 100, 0x100);
+	on(f, 1, 7);
+	begin_request(f, 101, 0x100);
+	serve(f, 110, fast_a, 1);
+	on(f, 1, 7);
+	send_request(f, 125, 0x100, 2);
+	on(f, 1, 1);
+	send_request(f, 126, 0x100, 1);
+	take_response(f, 130, 0x100, 1);
+	no_response(f, 131, 0x100);
+	serve(f, 140, fast_a, 2);
+	take_response(f, 160, 0x100, 2);
+	no_response(f, 161, 0x100);
+	assert_int_equal(f->calls, 2);
+	assert_int_equal(f->call[0].sequence, 1);
+	assert_int_equal(f->call[0].request_ns, 100);
+	assert_int_equal(f->call[1].request_ns, 101);
+	assert_ptr_not_equal(f->call[0].client_thread, f->call[1].client_thread);
+}
+
+/* A send call that fails has no number: the next one is not taken for it. */
+static void request_that_failed(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f, fast_a);
+	on(f, 1, 1);
+	begin_request(f, 100, 0x100);
+	begin_request(f, 200, 0x100);
+	serve(f, 210, fast_a, 1);
+	send_request(f, 220, 0x100, 1);
+	take_response(f, 230, 0x100, 1);
+	no_response(f, 231, 0x100);
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(f->call[0].request_ns, 200);
+}
+
 static void whole_call(void **state)
 {
 	struct feed *f = *state;
@@ -418,6 +495,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(gid_known_later),
 		TEST(whole_call),
+		TEST(request_overtakes),
+		TEST(requests_of_two_threads),
+		TEST(request_that_failed),
 		TEST(clients_with_like_gids),
 		TEST(short_gids),
 		TEST(served_before_it_was_told),
