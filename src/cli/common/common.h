@@ -94,6 +94,14 @@
 			"the " what " (docs/answers/behaviour.md)",                                 \
 			NULL                                                                \
 	}
+/* The same, of a verb that follows one of them */
+#define CLI_OPT_MODEL_OPERAND(type)                                                           \
+	{                                                                                     \
+		"model", 0, OPT_TEXT, offsetof(type, model), "FILE",                          \
+			"your own model of behaviour: name one of its activities or regions " \
+			"instead of a chain (docs/answers/behaviour.md)",                     \
+			NULL                                                                  \
+	}
 /* struct opt_list capture */
 #define CLI_OPT_CAPTURE(type, what)                                                           \
 	{                                                                                     \

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/input/input_captures.h"
+#include "cli/input/input_model.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/flow/flow.h"
@@ -22,6 +23,7 @@ struct options {
 	const char *at;
 	struct cli_times times;
 	struct opt_list capture;
+	const char *model;
 	bool strict;
 };
 
@@ -48,6 +50,7 @@ static const struct opt opts[] = {
 	  "also chains over /rosout and /parameter_events", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "show at most N chains (default: 20 in a table, else all)", NULL },
+	CLI_OPT_MODEL_OPERAND(struct options),
 	CLI_OPT_CAPTURE(struct options, "times of packets"),
 	CLI_OPT_WINDOW(struct options, "chains that begin"),
 	CLI_OPT_CLOCK(struct options),
@@ -72,26 +75,23 @@ static const char *take(int *argc, char **argv, int i)
 	return operand;
 }
 
-/* @asked: a chain, or an action, a loop or a span; both NULL: what is there. */
-static int read_operands(int *argc, char **argv, const char **pattern, const char **span,
-			 struct kymo_err *err)
+/* Return: a chain, an action, a loop, a span, or a name of --model, in @asked; NULL: none. */
+static int read_operands(int *argc, char **argv, const char **asked, struct kymo_err *err)
 {
 	const bool alone = *argc == 1;
-	const char *asked = NULL;
 
+	*asked = NULL;
 	for (int i = 0; i < *argc; i++) {
-		const bool chain = is_chain(argv[i]);
-
-		if (!chain && (access(argv[i], F_OK) == 0 || (alone && cli_means_path(argv[i]))))
+		if (!is_chain(argv[i]) &&
+		    (access(argv[i], F_OK) == 0 || (alone && cli_means_path(argv[i]))))
 			continue;
-		if (asked)
+		if (*asked)
 			return err_set(
 				err, KYMO_EXIT_USAGE,
 				"'%s' and '%s': only one chain, action, loop or span at a time; if one "
 				"of the two is a trace, its path does not exist",
-				asked, argv[i]);
-		asked = take(argc, argv, i--);
-		*(chain ? pattern : span) = asked;
+				*asked, argv[i]);
+		*asked = take(argc, argv, i--);
 	}
 	return 0;
 }
@@ -198,69 +198,93 @@ static int show(struct answer *answer, const struct options *o, const struct flo
 			err);
 }
 
+/* What was asked for, and whether the options suit it. */
+static int read_asked(int *argc, char **argv, const struct options *o, struct flow_options *flow,
+		      const char **span, struct behaviours **model, struct kymo_err *err)
+{
+	const char *asked;
+
+	if (read_operands(argc, argv, &asked, err) ||
+	    cli_model_operand(o->model, model, &asked, err))
+		return -1;
+	if (asked)
+		*(is_chain(asked) ? &flow->pattern : span) = asked;
+	if (check(o, flow->pattern, err))
+		return -1;
+	if (*span && asks_chains(o, flow))
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"'%.200s' is no chain such as '/lidar -> /cmd_vel'; an action, loop or span "
+			"goes without --chain, --message, --latest, --suggest, --capture and a "
+			"selection",
+			*span);
+	return 0;
+}
+
+static int answer_asked(int argc, char **argv, const struct options *o, struct flow_options *flow,
+			const char *span, struct answer_kept *kept, struct kymo_err *err)
+{
+	struct answer answer;
+	int status;
+
+	if (o->capture.count || o->model)
+		*kept->command = '\0'; /* an answer is kept for traces alone */
+	if (answer_recall(kept, argc, argv))
+		return KYMO_EXIT_OK;
+	if (answer_open_about(&answer, "flow", argc, argv, &o->times, span, err))
+		return -1;
+	answer.kept = kept;
+	flow->format = o->format;
+	flow->selection = &o->selection;
+	flow->limit = o->limit;
+	flow->chain = o->chain;
+	flow->worst = (unsigned)o->worst;
+	flow->all_topics = o->all;
+	flow->latest = o->latest;
+	flow->suggest = o->suggest;
+	flow->begin_ns = answer.begin_ns;
+	flow->end_ns = answer.end_ns;
+	flow->message = o->message;
+	flow->align = answer.align;
+	flow->clock = answer.clock;
+	flow->several = answer.traces.count > 1;
+	flow->told_lost = cli_traces_lost(&answer.traces, "flow");
+	flow->progress = progress_trace;
+	flow->context = &answer.progress;
+	status = read_at(&answer, o->at, &flow->at_ns, err) || answer_begin(&answer, o->format, err)
+			 ? -1
+			 : show(&answer, o, flow, span, err);
+	return answer_close(&answer, status, o->strict);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct flow_options flow = { .at_ns = INT64_MIN };
 	struct captures *captures = NULL;
+	struct behaviours *model = NULL;
 	const char *span = NULL;
-	struct answer_kept kept;
-	struct answer answer;
+	struct answer_kept kept = { 0 };
 	int status;
 
 	answer_command(&kept, "flow", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
-	    read_operands(&argc, argv, &flow.pattern, &span, err) || check(&o, flow.pattern, err) ||
-	    (span && asks_chains(&o, &flow) &&
-	     err_set(err, KYMO_EXIT_USAGE,
-		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; an action, loop or span "
-		     "goes without --chain, --message, --latest, --suggest, --capture and a "
-		     "selection",
-		     span)) ||
-	    cli_captures("flow", &o.capture, &captures, err))
-		return -1;
-	if (o.capture.count)
-		*kept.command = '\0'; /* an answer is kept for traces alone */
-	if (answer_recall(&kept, argc, argv)) {
-		kept_close(&kept.kept);
-		return KYMO_EXIT_OK;
-	}
-	if (answer_open_about(&answer, "flow", argc, argv, &o.times, span, err)) {
-		kept_close(&kept.kept);
-		captures_free(captures);
+	    read_asked(&argc, argv, &o, &flow, &span, &model, err) ||
+	    cli_captures("flow", &o.capture, &captures, err)) {
+		behaviours_free(model);
 		return -1;
 	}
-	answer.kept = &kept;
 	flow.captures = captures;
-	flow.format = o.format;
-	flow.selection = &o.selection;
-	flow.limit = o.limit;
-	flow.chain = o.chain;
-	flow.worst = (unsigned)o.worst;
-	flow.all_topics = o.all;
-	flow.latest = o.latest;
-	flow.suggest = o.suggest;
-	flow.begin_ns = answer.begin_ns;
-	flow.end_ns = answer.end_ns;
-	flow.message = o.message;
-	flow.align = answer.align;
-	flow.clock = answer.clock;
-	flow.several = answer.traces.count > 1;
-	flow.told_lost = cli_traces_lost(&answer.traces, "flow");
-	flow.progress = progress_trace;
-	flow.context = &answer.progress;
-	status = read_at(&answer, o.at, &flow.at_ns, err) || answer_begin(&answer, o.format, err)
-			 ? -1
-			 : show(&answer, &o, &flow, span, err);
+	status = answer_asked(argc, argv, &o, &flow, span, &kept, err);
 	captures_free(captures);
-	status = answer_close(&answer, status, o.strict);
+	behaviours_free(model);
 	kept_close(&kept.kept);
 	return status;
 }
 
 const struct verb verb_flow = {
 	.name = "flow",
-	.synopsis = "[TRACE...] ['FROM -> TO' | ACTION | SPAN]",
+	.synopsis = "[TRACE...] ['FROM -> TO' | ACTION | SPAN | NAME --model FILE]",
 	.summary = "follow messages through callbacks: chains, latency, where they stop",
 	.description = "A callback publishes a message, another callback receives it and publishes "
 		       "in turn: that is a chain. It leads from a timer, or from a message of "
@@ -292,6 +316,8 @@ const struct verb verb_flow = {
 		       "or 'control:step'. flow shows its worst cycle or its longest instance, "
 		       "with every span inside, next to the median and the longest span of that "
 		       "name. In a trace without ROS 2, you need not name one.\n\n"
+		       "With --model, NAME is an activity or a region of your own model that begins "
+		       "and ends as a chain or a span does.\n\n"
 		       "\"~>\" is an indirect link: a message_link of the trace, or an assumption "
 		       "of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
 		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
@@ -302,7 +328,8 @@ const struct verb verb_flow = {
 		    "kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
 		    "kymo flow TRACE --message 1234\n"
 		    "kymo flow TRACE /navigate\n"
-		    "kymo flow TRACE control:step",
+		    "kymo flow TRACE control:step\n"
+		    "kymo flow TRACE 'scan to wheels' --model robot.yaml",
 	.common = "chain worst message at node topic begin wide",
 	.opts = opts,
 	.run = run,

@@ -10,6 +10,7 @@
 #include "cli/input/fired.h"
 #include "cli/input/found.h"
 #include "cli/input/input_captures.h"
+#include "cli/input/input_model.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
 
@@ -20,6 +21,7 @@ struct options {
 	bool all, latest;
 	struct cli_times times;
 	struct opt_list capture;
+	const char *model;
 	bool strict;
 };
 
@@ -34,6 +36,7 @@ static const struct opt opts[] = {
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also start-up instances, and chains over /rosout and /parameter_events", NULL },
+	CLI_OPT_MODEL_OPERAND(struct options),
 	CLI_OPT_CAPTURE(struct options, "packets that were lost or sent again"),
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
 	CLI_OPT_CLOCK(struct options),
@@ -75,7 +78,8 @@ static bool is_trace(int argc, char **argv, int i)
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
-static int read_operands(int *argc, char **argv, struct why_options *why, struct kymo_err *err)
+/* Return: what is asked for in @operand; NULL: nothing. */
+static int read_operands(int *argc, char **argv, const char **operand, struct kymo_err *err)
 {
 	int count = *argc, kept = 0, asked = -1;
 
@@ -87,8 +91,7 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 				       "the two is a trace, its path does not exist", argv[asked], argv[i]);
 		asked = i;
 	}
-	if (asked >= 0 && read_operand(why, argv[asked], err))
-		return -1;
+	*operand = asked >= 0 ? argv[asked] : NULL;
 	for (int i = 0; i < count; i++)
 		if (i != asked)
 			argv[kept++] = argv[i];
@@ -155,42 +158,53 @@ static int explain(struct answer *answer, struct answer_kept *kept, const struct
 	return answer_close(answer, status, o->strict);
 }
 
+static int answer_asked(int argc, char **argv, const struct options *o, struct why_options *why,
+			struct answer_kept *kept, struct kymo_err *err)
+{
+	struct captures *captures = NULL;
+	struct answer answer;
+	int status = -1;
+
+	if (o->capture.count || o->model)
+		*kept->command = '\0';		/* an answer is kept for traces alone */
+	if (answer_recall(kept, argc, argv))
+		return KYMO_EXIT_OK;
+	if (!cli_captures("why", &o->capture, &captures, err) &&
+	    !answer_open_about(&answer, "why", argc, argv, &o->times, why->callback, err)) {
+		why->captures = captures;
+		status = explain(&answer, kept, o, why, err);
+	}
+	captures_free(captures);
+	return status;
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct why_options why = { 0 };
-	struct captures *captures = NULL;
-	struct answer_kept kept;
-	struct answer answer;
-	int status;
+	struct behaviours *model = NULL;
+	struct answer_kept kept = { 0 };
+	const char *operand;
+	int status = -1;
 
 	answer_command(&kept, "why", argc, argv);
-	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || read_operands(&argc, argv, &why, err))
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
+	    read_operands(&argc, argv, &operand, err))
 		return -1;
 	if (o.worst > WHY_WORST_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "--worst must be at most %u", WHY_WORST_MAX);
-	if (o.capture.count)
-		*kept.command = '\0';		/* an answer is kept for traces alone */
-	if (answer_recall(&kept, argc, argv)) {
-		kept_close(&kept.kept);
-		return KYMO_EXIT_OK;
-	}
-	status = cli_captures("why", &o.capture, &captures, err) ||
-				 answer_open_about(&answer, "why", argc, argv, &o.times,
-						   why.callback, err)
-			 ? -1
-			 : 0;
-	why.captures = captures;
-	if (!status)
-		status = explain(&answer, &kept, &o, &why, err);
-	captures_free(captures);
+	if (!cli_model_operand(o.model, &model, &operand, err) &&
+	    !(operand && read_operand(&why, operand, err)))
+		status = answer_asked(argc, argv, &o, &why, &kept, err);
+	behaviours_free(model);
 	kept_close(&kept.kept);
 	return status;
 }
 
 const struct verb verb_why = {
 	.name = "why",
-	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | ACTION | SPAN | MESSAGE]",
+	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | ACTION | SPAN | MESSAGE | NAME "
+		    "--model FILE]",
 	.summary = "explain the worst instance of a chain, callback, action, loop or span",
 	.description =
 		"Says in one sentence why the worst instance of a chain or callback took longer "
@@ -223,6 +237,8 @@ const struct verb verb_why = {
 		"late (until the thread woke), running (the time of each span without the spans "
 		"inside it), and preempted and blocked. In a trace without ROS 2, you need not "
 		"name one.\n\n"
+		"With --model, NAME is an activity or a region of your own model that begins and "
+		"ends as a chain, a callback or a span does.\n\n"
 		"Traces of several hosts are read as one. Their clocks are compared by the "
 		"messages between them. A transport time between hosts is wrong by up to the error "
 		"of that comparison; if it is not longer than the error, it is printed as "
@@ -248,6 +264,7 @@ const struct verb verb_why = {
 		    "kymo why SNAPSHOT --at trigger\n"
 		    "kymo why TRACE '/scan -> /cmd_vel' --capture robot.pcap\n"
 		    "kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
+		    "kymo why TRACE 'scan to wheels' --model robot.yaml\n"
 		    "kymo why TRACE 1234 --format json",
 	.common = "worst at latest begin end all wide format",
 	.opts = opts,

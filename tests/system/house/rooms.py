@@ -181,7 +181,7 @@ DOORS = {
     "export/mcap": "mcap",
     "export/archive": "archive",
     "cli/common": "ask attaching common detach progress screen",
-    "cli/input": "access_options answer event_print fired found input_captures input_events input_runs input_traces kept kept_copy open_kind record_options report_page report_paths report_summary report_told trace_time",
+    "cli/input": "access_options answer event_print fired found input_captures input_events input_model input_runs input_traces kept kept_copy open_kind record_options report_page report_paths report_summary report_told trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders info_show status_refused",

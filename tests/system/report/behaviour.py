@@ -102,6 +102,38 @@ with tempfile.TemporaryDirectory() as place:
         slices = [e for e in json.load(text)["traceEvents"] if e.get("cat") == "activity" and e["ph"] in "XB"]
     check(len(slices) == len(expected) + is_open and {e["name"] for e in slices} == {"chatter"}, "tracks", slices)
 
+    # Names as operands of flow and why: the same answers as for what they are.
+    write("""
+activities:
+  way: {begin: {publish: /lc_chatter, node: /lc_talker}, end: {end: '/lc_manager /lc_chatter'}}
+  timer: {begin: {start: '/lc_talker timer 100 ms'}, end: {publish: /lc_chatter}}
+  received: {begin: {receive: /lc_chatter, node: '/lc_*'}, end: {end: /lc_manager}}
+  several: {begin: [{publish: /a}, {publish: /b}], end: {publish: /c}}
+  said: {begin: {instant: 'a:b'}, end: {publish: /c}}
+  late: {begin: {publish: /lc_chatter}, end: {receive: /lc_chatter}}
+  inside: {begin: {publish: /lc_chatter, process: 'a*'}, end: {publish: /c}}
+regions:
+  run: {begin: {start: '/lc_talker timer*'}, end: {end: '/lc_talker timer*'}}
+  span: {begin: {span-begin: 'a:b'}, end: {span-end: 'a:b'}}
+states:
+  mode: {on: {publish: /a}, off: {publish: /b}}
+""")
+    same = {"way": "/lc_talker:/lc_chatter -> /lc_manager:/lc_chatter", "timer": "/lc_talker -> /lc_chatter",
+            "received": "/lc_*:/lc_chatter -> /lc_manager"}
+    for name, chain in same.items():
+        for verb in ("flow", "why"):
+            named, plain = answer(verb, TRACE, "--model", file, name), answer(verb, TRACE, chain)
+            check(named == plain, verb, name, named, plain)
+    check(answer("flow", TRACE, "--model", file, "way")["chains"][0]["arrived"] > 1, "way")
+    check(answer("why", TRACE, "--model", file, "run") == answer("why", TRACE, "/lc_talker timer*"), "a callback")
+    check("'a:b' is neither" in run(KYMO, "flow", TRACE, "--model", file, "span", status=6).stdout, "a span")
+    for words, text in ((["several"], "no chain, callback or span"), (["said"], "no chain, callback or span"),
+                        (["late"], "no chain, callback or span"), (["inside"], "no chain, callback or span"),
+                        (["mode"], "group of states"), (["other"], "it has 'way', 'timer', "), ([], "name an activity")):
+        for verb in ("flow", "why"):
+            done = run(KYMO, verb, TRACE, "--model", file, *words, status=2)
+            check(text in done.stderr, verb, words, done.stderr)
+
     # What is wrong with a file, and where.
     for text, line, words in (
             ("activities: [1]", 1, "names and what they mean"),
