@@ -158,6 +158,12 @@ static bool line_at(const struct code_file *file, uint64_t address, uint64_t end
 
 /* ---- the function of a lambda ---- */
 
+/* The code of a function that seldom runs, as that behind a throw: it begins anywhere in it. */
+static bool is_cold(const char *symbol)
+{
+	return strstr(symbol, ".cold") != NULL;
+}
+
 /* How well does @function, in C++, fit the lambda? 2: it is its operator(); 1: it contains it. */
 static unsigned fits(const char *function, const char *lambda)
 {
@@ -182,7 +188,9 @@ static bool lambda_line(const struct code_file *file, const char *lambda, struct
 
 	for (uint64_t i = 0; i < functions->count && best < 2; i++) {
 		const struct elf_function *function = &functions->function[i];
-		char *text = strstr(function->name, "Ul") ? symbol_demangled(function->name) : NULL;
+		char *text = strstr(function->name, "Ul") && !is_cold(function->name) ?
+				     symbol_demangled(function->name) :
+				     NULL;
 		const unsigned fit = text ? fits(text, lambda) : 0;
 
 		free(text);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
 """File and line of the source of callbacks: lambdas of a constructor, of a function and generic ones, static functions and
-functions of a library that the program loads; with and without optimization, with old and new line tables. A program that was
-built again since, or without debug information, has none, also where an answer was kept."""
+functions of a library that the program loads; with and without optimization, which puts what throws apart (function.cold); with old and
+new line tables. A program that was built again since, or without debug information, has none, also where an answer was kept."""
 import glob
 import os
 import shutil
@@ -44,14 +44,25 @@ template<class F> struct Timer {
 """
 PROGRAM = """#include "rclcpp/head.hpp"
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 struct Node {
-	std::function<void()> stored;
+	std::function<void()> stored, throws;
 	Node();
 };
 Node::Node()
 {
 	stored = [this]() {                             // line: stored
 		std::printf("%p", static_cast<void *>(this));
+	};
+	throws = [this]() {                             // line: throws
+		std::string text(100, stored ? 'a' : 'b');
+
+		std::puts(text.c_str());
+		std::puts(text.c_str() + 1);
+		std::puts(text.c_str() + 2);
+		if (text.size() != 100)
+			throw std::runtime_error(text);
 	};
 	Timer direct([this]() {                         // line: direct
 		std::printf("%p", static_cast<void *>(this));
@@ -68,8 +79,9 @@ int main()
 
 	ros_trace_rcl_init(&context);
 	Node node;
-	Timer<std::function<void()>> stored(node.stored), free_function(plain);
+	Timer<std::function<void()>> stored(node.stored), free_function(plain), throws(node.throws);
 	stored.execute_callback();
+	throws.execute_callback();
 	free_function.execute_callback();
 	in_library();
 }
