@@ -141,9 +141,12 @@ bool elf_has_section(const struct elf *elf, const char *name);
  * elf_section_named() - the bytes of the section @wanted, such as ".debug_line", with a zero behind
  *
  * Context: allocates, blocks. Return: to be freed; NULL, with @size 0: the file has none, or it is
- * compressed.
+ * compressed: elf_section_compressed().
  */
 void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *size);
+
+/** elf_section_compressed() - the same of a compressed section: an Elf64_Chdr, and what it says. */
+void *elf_section_compressed(const struct elf *elf, const char *wanted, uint64_t *size);
 
 /** elf_machine_name() - "x86-64", "aarch64", ... or "machine 123". */
 const char *elf_machine_name(unsigned machine, char out[32]);

@@ -200,7 +200,9 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 	return !found->size || address - found->address < found->size ? found : NULL;
 }
 
-void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *size)
+/* Return: its bytes; NULL: there is none, or there is one that is, or is not, compressed. */
+static void *read_section(const struct elf *elf, const char *wanted, bool compressed,
+			  uint64_t *size)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr names, section;
@@ -217,7 +219,8 @@ void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *siz
 		if (!elf_read_at(elf, head.e_shoff + i * sizeof(section), &section,
 				 sizeof(section)))
 			return NULL;
-		if (section.sh_type != SHT_PROGBITS || section.sh_flags & SHF_COMPRESSED ||
+		if (section.sh_type != SHT_PROGBITS ||
+		    !(section.sh_flags & SHF_COMPRESSED) == compressed ||
 		    section.sh_size > ELF_SECTION_MAX ||
 		    !elf_read_at(elf, names.sh_offset + section.sh_name, name,
 				 strlen(wanted) + 1) ||
@@ -228,6 +231,16 @@ void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *siz
 		return bytes;
 	}
 	return NULL;
+}
+
+void *elf_section_named(const struct elf *elf, const char *wanted, uint64_t *size)
+{
+	return read_section(elf, wanted, false, size);
+}
+
+void *elf_section_compressed(const struct elf *elf, const char *wanted, uint64_t *size)
+{
+	return read_section(elf, wanted, true, size);
 }
 
 /* ---- the vDSO ---- */

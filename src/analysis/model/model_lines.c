@@ -381,19 +381,3 @@ bool code_line(const struct code_lines *tables, uint64_t address, uint64_t end,
 	free(room.directory);
 	return search.has;
 }
-
-void code_lines_open(struct code_lines *tables, const struct elf *elf)
-{
-	*tables = (struct code_lines){ 0 };
-	tables->lines = elf_section_named(elf, ".debug_line", &tables->size);
-	tables->line_str.at = elf_section_named(elf, ".debug_line_str", &tables->line_str.size);
-	tables->str.at = elf_section_named(elf, ".debug_str", &tables->str.size);
-}
-
-void code_lines_close(struct code_lines *tables)
-{
-	free(tables->lines);
-	free(tables->line_str.at);
-	free(tables->str.at);
-	*tables = (struct code_lines){ 0 };
-}

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
+#include <zstd.h>
 
 /* Longer symbols are cut: heavily templated names can reach megabytes. */
 #define SYMBOL_MAX 16384u
@@ -176,4 +178,67 @@ char *symbol_short(const char *pretty, char *buffer, size_t size)
 	if ((*pretty || used >= size) && size > 4)
 		memcpy(buffer + size - 4, "...", 4);
 	return buffer;
+}
+
+/* ---- the sections of debug information, which -gz compresses ---- */
+
+#ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/* Return: false: not of this size, or damaged. */
+static bool unpack(uint32_t type, const unsigned char *from, uint64_t from_size, char *to,
+		   uint64_t size)
+{
+	uLongf written = (uLongf)size;
+
+	if (type == ELFCOMPRESS_ZLIB)
+		return uncompress((Bytef *)to, &written, from, (uLong)from_size) == Z_OK &&
+		       written == size;
+	return type == ELFCOMPRESS_ZSTD && ZSTD_decompress(to, size, from, from_size) == size;
+}
+
+/* As elf_section_named(). */
+static void *section(const struct elf *elf, const char *name, uint64_t *size)
+{
+	void *plain = elf_section_named(elf, name, size);
+	unsigned char *packed = plain ? NULL : elf_section_compressed(elf, name, size);
+	const uint64_t packed_size = packed ? *size : 0;
+	Elf64_Chdr head;
+	char *bytes = NULL;
+
+	if (plain)
+		return plain;
+	*size = 0;
+	if (packed_size > sizeof(head)) {
+		memcpy(&head, packed, sizeof(head));
+		bytes = head.ch_size && head.ch_size <= ELF_SECTION_MAX ? malloc(head.ch_size + 1)
+									: NULL;
+		if (bytes && unpack(head.ch_type, packed + sizeof(head),
+				    packed_size - sizeof(head), bytes, head.ch_size)) {
+			bytes[head.ch_size] = '\0';
+			*size = head.ch_size;
+		} else {
+			free(bytes);
+			bytes = NULL;
+		}
+	}
+	free(packed);
+	return bytes;
+}
+
+void code_lines_open(struct code_lines *tables, const struct elf *elf)
+{
+	*tables = (struct code_lines){ 0 };
+	tables->lines = section(elf, ".debug_line", &tables->size);
+	tables->line_str.at = section(elf, ".debug_line_str", &tables->line_str.size);
+	tables->str.at = section(elf, ".debug_str", &tables->str.size);
+}
+
+void code_lines_close(struct code_lines *tables)
+{
+	free(tables->lines);
+	free(tables->line_str.at);
+	free(tables->str.at);
+	*tables = (struct code_lines){ 0 };
 }

@@ -53,7 +53,7 @@ struct code_lines {
 	} line_str, str;
 };
 
-/** code_lines_open() - of @elf. None, if it has none or they are compressed. Context: allocates,
+/** code_lines_open() - of @elf. None, if it has none. Context: allocates,
  * blocks. */
 void code_lines_open(struct code_lines *tables, const struct elf *elf);
 void code_lines_close(struct code_lines *tables);
