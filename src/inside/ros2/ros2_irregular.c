@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of functions whose shape depends on the tracetools version, and of rcl_init, which also
- * reports the middleware.
+ * Hooks of functions whose shape depends on the tracetools version, of rcl_init, which also
+ * reports the middleware, and of rclcpp_callback_register, whose symbol of a std::bind lacks the
+ * function.
  *
  * ros_trace_rmw_publish has the same name in all versions, but other arguments: (message) up to
  * 7.x, (rmw_publisher_handle, message, timestamp) from 8.0. If the caller passes one argument, the
  * registers of the other two contain garbage, and the hook does not read them.
  */
+#include <stdlib.h>
+
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
 #include "inside/ros2/ros2_forward.h"
+#include "inside/ros2/ros2_symbols.h"
 
 /*
  * The process has loaded the middleware by now. Its name comes from the library that librcl, the
@@ -24,6 +28,15 @@ static inline __attribute__((always_inline)) void emit_rcl_init(const void *cont
 	kymo_emit_rcl_init(context);
 	if (identifier)
 		kymo_emit_rmw_implementation(identifier());
+}
+
+static inline __attribute__((always_inline)) void
+emit_rclcpp_callback_register(const void *callback, const char *symbol)
+{
+	char *bound = kymo_bound_symbol(callback, symbol, __builtin_return_address(0));
+
+	kymo_emit_rclcpp_callback_register(callback, bound ? bound : symbol);
+	free(bound);
 }
 
 static inline void emit_rmw_publish(const void *first, const void *message, int64_t timestamp)
@@ -65,6 +78,9 @@ static inline void emit_rmw_subscription_init(const void *handle, const uint8_t 
 
 KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_counted, kymo_never_left_out,
 	  emit_rcl_init, (const void *context), (context))
+KYMO_HOOK(rclcpp_callback_register, KYMO_WANTED_INIT(rclcpp_callback_register), kymo_never_counted,
+	  kymo_never_left_out, emit_rclcpp_callback_register,
+	  (const void *callback, const char *symbol), (callback, symbol))
 /*
  * The recorder switches both shapes of rmw_publish together, so the hook tests the byte of one
  * shape.

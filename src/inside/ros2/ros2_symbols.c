@@ -59,13 +59,18 @@ static char *demangle(const char *mangled)
  * The address of a lambda is not known here. Its caller, a template of rclcpp or tracetools, is in
  * the same file.
  */
-static char *with_code(char *symbol, const void *code, bool is_function)
+void kymo_tell_code(const char *symbol, const void *code, bool is_function)
 {
 	struct kymo_code found;
 
 	if (symbol && kymo_code_of(code, &found))
 		kymo_emit_callback_code(symbol, found.file, is_function ? found.address : 0,
 					found.build_id);
+}
+
+static char *with_code(char *symbol, const void *code, bool is_function)
+{
+	kymo_tell_code(symbol, code, is_function);
 	return symbol;
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-"""File and line of the source of callbacks: lambdas of a constructor, of a function and generic ones, static functions and
-functions of a library that the program loads; with and without optimization, which puts what throws apart (function.cold); with old and
-new line tables. A program that was built again since, or without debug information, has none, also where an answer was kept."""
+"""File and line of the source of callbacks: lambdas of a constructor, of a function and generic ones, static functions, members of
+std::bind and functions of a library that the program loads; with and without optimization, which puts what throws apart
+(function.cold); with old, new and compressed line tables. A program that was built again since, or without debug information, has
+none, also where an answer was kept."""
 import glob
 import os
 import shutil
@@ -49,7 +50,11 @@ PROGRAM = """#include "rclcpp/head.hpp"
 struct Node {
 	std::function<void()> stored, throws;
 	Node();
+	void bound();
 };
+void Node::bound() {                                    // line: bound
+	std::printf("%p", static_cast<void *>(this));
+}
 Node::Node()
 {
 	stored = [this]() {                             // line: stored
@@ -68,6 +73,10 @@ Node::Node()
 		std::printf("%p", static_cast<void *>(this));
 	});
 	direct.execute_callback();
+	Timer member(std::bind(&Node::bound, this));
+	member.execute_callback();
+	Timer<std::function<void()>> wrapped(std::bind(&Node::bound, this));
+	wrapped.execute_callback();
 }
 static void plain() {                                   // line: plain
 	std::puts("");
@@ -164,8 +173,10 @@ def ask_again(work, trace):
 def main(work):
     require()
     os.chdir(work)
-    expected = in_order(f"{work}/{place}" for place in lines().values())
-    for options in (["-g", "-O0"], ["-gdwarf-4", "-O0"], ["-gdwarf-2", "-O0"], ["-gdwarf-5", "-gdwarf64", "-O0"], ["-g", "-O2"]):
+    # Two callbacks are the member function of std::bind.
+    expected = in_order(f"{work}/{place}" for place in [*lines().values(), lines()["bound"]])
+    for options in (["-g", "-O0"], ["-gdwarf-4", "-O0"], ["-gdwarf-2", "-O0"], ["-gdwarf-5", "-gdwarf64", "-O0"],
+                    ["-g", "-gz=zlib", "-O0"], ["-g", "-O2"]):
         build(*options)
         trace = recorded(work, "trace")
         found = locations(trace)
@@ -175,6 +186,8 @@ def main(work):
               all(abs(a[1] - b[1]) <= most for a, b in zip(found, expected)), options, found, expected)
     told = answer("report", trace, "--section", "callbacks")["callbacks"]
     check(sum(row["location"] is not None for row in told) == len(expected), told)
+    names = [row["symbol"] for row in query(trace, "SELECT symbol FROM callbacks")]
+    check(names.count("Node::bound()") == 2, names)
     ask_again(work, trace)
     check(locations(trace) == [], "a file that was built again:", locations(trace))
     build("-g", "-O0", "-Wl,--build-id=none")               # nothing says that it was built again

@@ -151,19 +151,44 @@ static bool is_code(uintptr_t address)
 	return address && dl_iterate_phdr(find_code, &address);
 }
 
+static char *target_symbol(uintptr_t target)
+{
+	char *symbol = is_code(target) ? kymo_function_name((const void *)target) : NULL;
+
+	kymo_tell_code(symbol, (const void *)target, true);
+	return symbol;
+}
+
+/* std::bind of a member begins with the pointer to it, whose first word is the function's address;
+ * of a virtual one it is a number. */
+static char *bound_symbol(const void *bound)
+{
+	uintptr_t target;
+
+	return kymo_cxx_read(bound, &target, 1) ? target_symbol(target) : NULL;
+}
+
 static char *function_symbol(const struct function *its, const void *caller)
 {
 	const struct type_info *type = NULL;
 	const char *name;
+	char *symbol;
 
 	if (!is_code((uintptr_t)its->manager) || !is_code(its->call))
 		return NULL;
 	(void)its->manager(&type, its, TYPE_INFO);
 	name = name_of(type);
 	if (name[0] == 'P' && name[1] == 'F') /* a pointer to a function: of which? */
-		return is_code(its->object[0]) ? kymo_function_name((const void *)its->object[0])
-					       : NULL;
-	return demangle(name, caller);
+		return target_symbol(its->object[0]);
+	if (!strncmp(name, "St5_BindIFM", strlen("St5_BindIFM"))) { /* too large to be in the object */
+		symbol = bound_symbol((const void *)its->object[0]);
+		if (symbol)
+			return symbol;
+	}
+	symbol = demangle(name, caller);
+	if (strstr(name, "Ul")) /* a lambda: what calls it is in its file */
+		kymo_tell_code(symbol, (const void *)its->call, false);
+	return symbol;
 }
 
 /* The index of the first std::function that is set, in @count words; @count: none. */
@@ -197,6 +222,16 @@ char *kymo_cxx_symbol(const void *callback, const void *caller)
 			  : NULL;
 }
 
+char *kymo_bound_symbol(const void *callback, const char *symbol, const void *caller)
+{
+	char *name;
+
+	if (!callback || !symbol || strncmp(symbol, "std::_Bind<", strlen("std::_Bind<")) != 0)
+		return NULL;
+	name = bound_symbol(callback);
+	return name ? name : kymo_cxx_symbol(callback, caller);
+}
+
 /* ---- timers ---- */
 
 /* The first argument of the template in "rclcpp::WallTimer<F, (void*)0>": as far as the first comma
@@ -222,12 +257,18 @@ char *kymo_cxx_timer_symbol(const void *timer, const void *callback, const void 
 	char *name = demangle(kymo_cxx_class(timer), caller);
 	const char *begin = name ? strchr(name, '<') : NULL;
 	const size_t length = begin ? first_argument(begin + 1) : 0;
+	const bool is_function =
+		length && !strncmp(begin + 1, "std::function<", strlen("std::function<"));
 	char *symbol = NULL;
 
-	if (length && !strncmp(begin + 1, "std::function<", strlen("std::function<")))
+	if (is_function)
 		symbol = function_symbol(callback, caller);
-	else if (length)
+	else if (length && !strncmp(begin + 1, "std::_Bind<", strlen("std::_Bind<")))
+		symbol = bound_symbol(callback);
+	if (length && !is_function && !symbol) {
 		symbol = strndup(begin + 1, length);
+		kymo_tell_code(symbol, *(const void *const *)timer, false); /* its virtual table */
+	}
 	free(name);
 	return symbol;
 }
