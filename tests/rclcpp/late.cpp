@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program with nodes, publishers, subscriptions, timers, services and clients, as rcl and rclcpp make them. Some never do
- * anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an EventsExecutor if it has an argument. Meanwhile it also destroys and creates
+ * A program with nodes, publishers, subscriptions, timers, services, clients and servers of actions, as rcl and rclcpp
+ * make them. Some never do anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an EventsExecutor if it has an argument. Meanwhile it also destroys and creates
  * publishers, so that new objects come to lie where others were. Its thread has an error of rcutils from before, and has to keep it.
  */
 #include "late.hpp"
@@ -32,6 +32,37 @@ struct BaseEnds {
 };
 
 static void on_message(const Message &) {}
+
+/* The server of an action has its service "goal" where no executor lists it. */
+namespace rclcpp_action
+{
+template<class A> class Server : public rclcpp::Waitable {
+public:
+	Server(rcl_node_t *node, const std::string &name) : impl_(std::make_unique<Impl>()), node_(node)
+	{
+		rcl_service_init(&impl_->goal, node, (name + "/_action/send_goal").c_str(), 0);
+		impl_->its.impl = &impl_->goal;
+		impl_->server = &impl_->its;
+	}
+	~Server() { rcl_service_fini(&impl_->goal, node_); }
+	void run(const void *) override
+	{
+		char request = 0;
+
+		rcl_take_request_with_info(impl_->server->impl, nullptr, &request);
+	}
+private:
+	struct rcl_action_server_t { rcl_service_t *impl; };
+	struct Impl {
+		uintptr_t fill = 1;
+		rcl_action_server_t *server, its;
+		rcl_service_t goal;
+	};
+
+	std::unique_ptr<Impl> impl_;
+	rcl_node_t *node_;
+};
+}
 
 class Node {
 public:
@@ -84,6 +115,8 @@ Node::Node(unsigned number, rclcpp::Executor &executor)
 	its->add_service(make<rclcpp::Service<Request>>(numbered("/serve", number), 0, [](std::shared_ptr<Request>) {}));
 	client_ = make<rclcpp::Client>(numbered("/ask", number), 0);
 	its->add_client(client_);
+
+	its->waitables.push_back(std::make_shared<rclcpp_action::Server<Request>>(base_->get_rcl_node_handle(), numbered("/do", number)));
 
 	its = group(exclusive, executor); /* says its node by a subscription alone */
 	its->add_subscription(make<rclcpp::Subscription<Message>>(numbered("/in", number), 5 + number, plain));

@@ -86,6 +86,14 @@ static struct kymo_seen *see_of_node(enum kymo_seen_kind kind, uintptr_t address
 	return seen;
 }
 
+/* The executor runs the object that takes the request, a service or the server of an action: its
+ * node has the service. */
+static struct kymo_seen *see_service(uintptr_t address, const void *caller)
+{
+	return here.node ? see_of_node(SEEN_SERVICE, address, KYMO_BY_EXECUTOR, caller) :
+			   see(SEEN_SERVICE, address, caller);
+}
+
 /* The executor says an address: of a timer or a subscription that was seen before. */
 static void executes(uintptr_t address)
 {
@@ -220,9 +228,9 @@ void kymo_late_forget(void)
 	     here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                                    \
 	HOOK(call, "rcl_timer_call", here.owner = see(SEEN_TIMER, a, CALLER))                   \
 	HOOK(call_info, "rcl_timer_call_with_info", here.owner = see(SEEN_TIMER, a, CALLER))    \
-	HOOK(take_request, "rcl_take_request", here.owner = see(SEEN_SERVICE, a, CALLER))       \
+	HOOK(take_request, "rcl_take_request", here.owner = see_service(a, CALLER))             \
 	HOOK(take_request_info, "rcl_take_request_with_info",                                   \
-	     here.owner = see(SEEN_SERVICE, a, CALLER))                                         \
+	     here.owner = see_service(a, CALLER))                                               \
 	HOOK(send_response, "rcl_send_response", (void)see(SEEN_SERVICE, a, CALLER))            \
 	HOOK(send_request, "rcl_send_request",                                                  \
 	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_CALLBACK, CALLER))                       \

@@ -5,7 +5,9 @@
  *     rclcpp_action::Server<A>: .. │ ─▶ ServerBaseImpl: .. │ ─▶ rcl_action_server_t: │ ─▶ service
  *
  * at places that differ between versions. So each word that may be a pointer is followed, through
- * the kernel, until one leads to a service of a "goal" that an executor has waited for.
+ * the kernel, until one leads to a service of a "goal" that an executor has waited for. An
+ * EventsExecutor does not wait for it: then the executor runs the server when it takes a request
+ * (see_service()), and the node of the server is known by then.
  */
 #include "inside/ros2/late/ros2_late_action.h"
 
@@ -57,6 +59,7 @@ void kymo_late_action_server(const void *waitable, const void *node, const void 
 	server = kymo_seen_add((uintptr_t)waitable, SEEN_ACTION);
 	if (!server || kymo_seen_known(server))
 		return;
+	__atomic_store_n(&server->node, node, __ATOMIC_RELAXED);
 	count = kymo_cxx_read_some(waitable, word, WORDS);
 	for (unsigned i = 1; i < count && !service; i++)
 		if (kymo_cxx_may_point(word[i]))
