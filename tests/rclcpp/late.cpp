@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with nodes, publishers, subscriptions, timers, services, clients and servers of actions, as rcl and rclcpp
- * make them. Some never do anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an EventsExecutor if it has an argument. Meanwhile it also destroys and creates
- * publishers, so that new objects come to lie where others were. Its thread has an error of rcutils from before, and has to keep it.
+ * make them. Some never do anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an
+ * EventsExecutor if it has an argument. Meanwhile it also destroys and creates publishers, so that new objects come to lie
+ * where others were. Its thread has an error of rcutils from before, and has to keep it.
  */
 #include "late.hpp"
 
