@@ -192,7 +192,9 @@ class Scenes:
             into("cp", f"relay.{end}", f"r.{end}")
         for name, text in (("home/perfetto-ui/index.html", "<title>a UI</title>\n"), ("token", "a-token-of-some-length\n"), ("t", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
                            ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
-                           ("robot.yaml", "activities:\n  scan to wheels: {begin: {publish: /scan}, end: {publish: /cmd_vel}, budget: 1ms}\n"),
+                           ("robot.yaml", "activities:\n  scan to wheels: {begin: {publish: /scan}, end: {publish: /cmd_vel}, budget: 1ms}\n"
+                            "regions:\n  costmap update: {begin: {start: '/perception/costmap timer*'}, "
+                            "end: {end: '/perception/costmap timer*'}, budget: 5ms}\n"),
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
             with open(os.open(os.path.join(self.work, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)
