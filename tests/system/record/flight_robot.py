@@ -146,9 +146,10 @@ def by_death(directory):
 
 
 def is_dead(pid):
+    """The first thread may be a zombie while others still end."""
     try:
         with open('/proc/%d/stat' % pid) as stat:
-            return stat.read().rpartition(')')[2].split()[0] in 'ZX'
+            return stat.read().rpartition(')')[2].split()[0] in 'ZX' and len(os.listdir('/proc/%d/task' % pid)) < 2
     except OSError:
         return True
 
