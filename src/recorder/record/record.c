@@ -16,6 +16,7 @@
 /* until we look why nothing of the command is traced; then twice as long each time */
 #define STRANGERS_MS		1000
 #define STRANGERS_MAX_MS 60000
+#define SOON_MS 1 /* from a new program to the next round */
 
 static const int caught[RECORD_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -56,6 +57,9 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	(void)events;
 	(void)status;		/* whatever it is, looking again does no harm */
 	session_notice(recorder->session);
+	/* The first events of a new program do not wait for the rest of a long round. */
+	if (uv_timer_get_due_in(&recorder->poll) > SOON_MS)
+		(void)uv_timer_start(&recorder->poll, on_poll, SOON_MS, 0);
 }
 
 static void on_progress(uv_timer_t *timer)

@@ -88,6 +88,7 @@ bool session_add_process(struct session *session, struct drained_process *proces
 		return false;
 	process->ordinal = session->processes_seen++;
 	session->process[session->process_count++] = process;
+	session->joined = true;
 	return true;
 }
 

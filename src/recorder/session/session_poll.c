@@ -154,6 +154,11 @@ static int next_wait_ms(struct session *session)
 	const uint64_t patience_ms = session->drain.patience_ns / MS;
 	unsigned most = PERIOD_MAX_MS + session->rings / RINGS_PER_PERIOD_MS;
 
+	if (session->joined) {	/* what a new process has emitted up to now waits already */
+		session->joined = false;
+		session->period_ms = PERIOD_MIN_MS;
+		return 0;
+	}
 	if (most > patience_ms)
 		most = patience_ms ? (unsigned)patience_ms : PERIOD_MIN_MS;
 	if (per_ms > 128)		/* more than half a ring in the shortest sleep */

@@ -464,6 +464,26 @@ static void a_living_log_keeps_its_order(void **state)
 	producer_close(&producer);
 }
 
+/* A thread of it may already wait for room (--block), or drop. */
+static void a_new_process_is_drained_at_once(void **state)
+{
+	struct place *place = *state;
+	struct producer producer;
+	struct session *session = begin(place, place->trace);
+	struct session_stats stats;
+
+	assert_true(session_poll(session) > 0);
+	producer_open(&producer, place->run);
+	producer_event(&producer, 0, 1);
+	session_notice(session);
+	assert_int_equal(session_poll(session), 0);
+	assert_true(session_poll(session) > 0);
+	session_stats(session, &stats);
+	assert_int_equal(stats.recorded, producer.produced);
+	producer_close(&producer);
+	(void)end(session);
+}
+
 static void only_one_recorder_at_a_time(void **state)
 {
 	struct place *place = *state;
@@ -615,6 +635,7 @@ int main(void)
 		TEST(a_bad_tail_is_cut_and_told),
 		TEST(a_hole_in_a_dead_log_hides_nothing_else),
 		TEST(a_living_log_keeps_its_order),
+		TEST(a_new_process_is_drained_at_once),
 		TEST(only_one_recorder_at_a_time),
 		TEST(others_are_left_alone),
 		TEST(a_replaced_image_is_finished),
