@@ -129,6 +129,7 @@ def mistakes(trace, directory):
     out = os.path.join(directory, "kept.html")
     check("--html" in run(KYMO, "report", trace, "--html", "--section", "loss", status=2).stderr, "a section is not refused")
     check("--html" in run(KYMO, "report", trace, "--html", "--format", "json", status=2).stderr, "a format is not refused")
+    check("with -o" in run(KYMO, "report", trace, "--html", "page.html", status=2).stderr, "no word of -o")
     run(KYMO, "export", trace, "-o", out)
     check("--force" in run(KYMO, "export", trace, "-o", out, status=1).stderr, "a page is overwritten")
     run(KYMO, "export", trace, "-o", out, "--force", "-q")

@@ -2,6 +2,7 @@
 /* kymo report --html. */
 #include <stdio.h>
 
+#include "base/text.h"
 #include "cli/input/report_page.h"
 #include "cli/input/report_summary.h"
 #include "cli/verbs/check/check_page.h"
@@ -75,14 +76,26 @@ static int page_of(int argc, char **argv, const char *command, const struct repo
 	return status;
 }
 
+/* Some write the page's file where traces stand. */
+static int check_operands(int argc, char **argv, struct kymo_err *err)
+{
+	for (int i = 0; i < argc; i++)
+		if (text_ends_with(argv[i], ".html"))
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "'%s' is no trace; name the page's file with -o", argv[i]);
+	return 0;
+}
+
 int report_html(int argc, char **argv, const char *command, const struct report_wishes *wishes,
 		struct kymo_err *err)
 {
 	const bool is_summary = report_summary_named(argc, argv);
 	struct check_page check = { 0 };
 	const struct report_judge *judge = wishes->check ? &check.judge : NULL;
-	int status = wishes->check ? check_page_open(&check, wishes->check, err) : 0;
+	int status = check_operands(argc, argv, err);
 
+	if (!status && wishes->check)
+		status = check_page_open(&check, wishes->check, err);
 	if (!status)
 		status = is_summary ? of_summaries(argc, argv, command, wishes, judge, err)
 				    : page_of(argc, argv, command, wishes, judge, err);
