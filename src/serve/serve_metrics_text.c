@@ -257,10 +257,10 @@ static void put_own(const struct serve_metrics *metrics, const struct metrics_pa
 		    "Windows with more entities than have room; the others count as (other).",
 		    metrics->over);
 	put_counter(page, "kymo_objects_left_out_total",
-		    "Nodes, publishers, subscriptions, timers, services and clients that had no room.",
+		    "Nodes, publishers, subscriptions, timers, services and clients above --max-objects.",
 		    metrics->total->left_objects);
 	put_counter(page, "kymo_events_left_out_total",
-		    "Events of threads and processes that had no room.",
+		    "Events of threads and processes above --max-objects.",
 		    metrics->total->left_events);
 	put_head(page, "kymo_window_end_timestamp_seconds", "gauge",
 		 "Up to this time, the numbers are complete.");
