@@ -55,13 +55,20 @@ void behaviours_free(struct behaviours *behaviours);
 /** behaviours_what() - by index, in the order of the file; NULL after the last. */
 const struct behaviour_what *behaviours_what(const struct behaviours *behaviours, unsigned index);
 
+/* What the name of an activity or a region stands for. */
+enum behaviour_operand {
+	BEHAVIOUR_CHAIN,
+	BEHAVIOUR_CALLBACK,
+	BEHAVIOUR_SPAN,
+};
+
 /**
  * behaviours_operand() - what `kymo flow` and `kymo why` call the activity or region @name
  * @operand: receives a chain, '/scan -> /cmd_vel', or the name of a callback or a span; valid as
  *           long as @behaviours
  *
- * Return: 0, or -1 with @err (KYMO_EXIT_USAGE): there is none, or no chain begins and ends as it
- * does. @name NULL: the error names all.
+ * Return: enum behaviour_operand, or -1 with @err (KYMO_EXIT_USAGE): there is none, or no chain,
+ * callback or span begins and ends as it does. @name NULL: the error names all.
  */
 int behaviours_operand(struct behaviours *behaviours, const char *name, const char **operand,
 		       struct kymo_err *err);

@@ -80,7 +80,8 @@ static bool is_whole(const struct condition *begin, const struct condition *end)
 	       !end->process;
 }
 
-static const char *write_operand(struct behaviours *all, unsigned rule)
+/* Return: enum behaviour_operand; -1: none. */
+static int write_operand(struct behaviours *all, unsigned rule, const char **operand)
 {
 	const struct condition *begin = alone(all, rule, ROLE_BEGIN),
 			       *end = alone(all, rule, ROLE_END);
@@ -88,13 +89,16 @@ static const char *write_operand(struct behaviours *all, unsigned rule)
 	int length;
 
 	if (!begin || !end)
-		return NULL;
-	if (is_whole(begin, end))
-		return begin->glob;
+		return -1;
+	if (is_whole(begin, end)) {
+		*operand = begin->glob;
+		return begin->kind == ON_START ? BEHAVIOUR_CALLBACK : BEHAVIOUR_SPAN;
+	}
 	if (!element(from, sizeof(from), begin, true) || !element(to, sizeof(to), end, false))
-		return NULL;
+		return -1;
 	length = snprintf(text, sizeof(text), "%s -> %s", from, to);
-	return pool_text(&all->pool, text, (size_t)length);
+	*operand = pool_text(&all->pool, text, (size_t)length);
+	return *operand ? BEHAVIOUR_CHAIN : -1;
 }
 
 static const struct behaviour_rule *rule_named(const struct behaviours *all, const char *name)
@@ -118,7 +122,7 @@ static int name_those(const struct behaviours *all, const char *name, struct kym
 		return err_set(err, KYMO_EXIT_USAGE, "--model names no activity or region");
 	if (!name)
 		return err_set(err, KYMO_EXIT_USAGE, "name an activity or a region of --model: %s", names);
-	return err_set(err, KYMO_EXIT_USAGE, "'%.200s' is no activity or region of --model: it has %s",
+	return err_set(err, KYMO_EXIT_USAGE, "--model has no activity or region '%.200s'; it has %s",
 		       name, names);
 }
 
@@ -126,18 +130,19 @@ int behaviours_operand(struct behaviours *all, const char *name, const char **op
 		       struct kymo_err *err)
 {
 	const struct behaviour_rule *rule = rule_named(all, name);
+	int kind;
 
 	if (!rule)
 		return name_those(all, name, err);
 	if (rule->kind == BEHAVIOUR_STATE)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "'%.200s' is a group of states, which no message connects: `kymo query "
-			       "--model` has them",
+			       "'%.200s' is a group of states, and no message connects states; "
+			       "kymo query --model FILE has their times",
 			       name);
-	*operand = write_operand(all, (unsigned)(rule - all->rule));
-	return *operand ? 0
+	kind = write_operand(all, (unsigned)(rule - all->rule), operand);
+	return kind >= 0 ? kind
 			: err_set(err, KYMO_EXIT_USAGE,
-				  "'%.200s' is no chain, callback or span: it has several begins or "
-				  "ends, or such as no chain has (docs/answers/behaviour.md)",
+				  "no chain, callback or span begins and ends as '%.200s' does; "
+				  "docs/answers/behaviour.md says which can be named",
 				  name);
 }

@@ -3,7 +3,7 @@
  * --model of verbs that follow a chain: an operand is the name of an activity or a region in the
  * user's file.
  *
- *   if (cli_model_operand(o.model, &model, &asked, err))
+ *   if (cli_model_operand(o.model, &model, &asked, err) < 0)
  *       return -1;
  *   ... asked is a chain, a callback or a span now ...
  *   behaviours_free(model);
@@ -16,12 +16,12 @@
 #include "analysis/behaviour/behaviour.h"
 
 /**
- * cli_model_operand() - replace the name in @operand by what it is in @file
+ * cli_model_operand() - replace the name in @operand by what the name stands for in @file
  * @file: of --model; NULL: nothing happens
  * @model: receives the file, on errors as well; *@operand is valid as long as it is
  * @operand: NULL in it: no operand, which is an error
  *
- * Return: 0, or -1 with @err filled.
+ * Return: enum behaviour_operand, 0 without @file; -1 with @err.
  */
 int cli_model_operand(const char *file, struct behaviours **model, const char **operand,
 		      struct kymo_err *err);

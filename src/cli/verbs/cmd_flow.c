@@ -202,11 +202,20 @@ static int show(struct answer *answer, const struct options *o, const struct flo
 static int read_asked(int *argc, char **argv, const struct options *o, struct flow_options *flow,
 		      const char **span, struct behaviours **model, struct kymo_err *err)
 {
-	const char *asked;
+	const char *asked, *name;
+	int kind;
 
-	if (read_operands(argc, argv, &asked, err) ||
-	    cli_model_operand(o->model, model, &asked, err))
+	if (read_operands(argc, argv, &asked, err))
 		return -1;
+	name = asked;
+	kind = cli_model_operand(o->model, model, &asked, err);
+	if (kind < 0)
+		return -1;
+	if (kind == BEHAVIOUR_CALLBACK)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "'%.200s' is a callback, and flow follows chains and spans; "
+			       "kymo why explains it: kymo why --model FILE NAME",
+			       name);
 	if (asked)
 		*(is_chain(asked) ? &flow->pattern : span) = asked;
 	if (check(o, flow->pattern, err))

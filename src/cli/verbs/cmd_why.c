@@ -193,7 +193,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	if (o.worst > WHY_WORST_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "--worst must be at most %u", WHY_WORST_MAX);
-	if (!cli_model_operand(o.model, &model, &operand, err) &&
+	if (cli_model_operand(o.model, &model, &operand, err) >= 0 &&
 	    !(operand && read_operand(&why, operand, err)))
 		status = answer_asked(argc, argv, &o, &why, &kept, err);
 	behaviours_free(model);

@@ -127,6 +127,7 @@ states:
     check(answer("flow", TRACE, "--model", file, "way")["chains"][0]["arrived"] > 1, "way")
     check(answer("why", TRACE, "--model", file, "run") == answer("why", TRACE, "/lc_talker timer*"), "a callback")
     check("'a:b' is neither" in run(KYMO, "flow", TRACE, "--model", file, "span", status=6).stdout, "a span")
+    check("kymo why explains it" in run(KYMO, "flow", TRACE, "--model", file, "run", status=2).stderr, "flow of a callback")
     for words, text in ((["several"], "no chain, callback or span"), (["said"], "no chain, callback or span"),
                         (["late"], "no chain, callback or span"), (["inside"], "no chain, callback or span"),
                         (["mode"], "group of states"), (["other"], "it has 'way', 'timer', "), ([], "name an activity")):
