@@ -34,7 +34,11 @@ static bool grow(struct kymo_process *process, uint64_t index, unsigned leave)
 	return !error;
 }
 
-/* Whether chunk @index exists; if not, create it. */
+/*
+ * Whether @writer may write into chunk @index; if the chunk does not exist, create it. A chunk that
+ * the cleaner took from the spare ones is the cleaner's, until it has freed others: facts that used
+ * it up would leave no room to copy a fact that holds, and the log would stay full for good.
+ */
 static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index,
 			enum log_writer writer)
 {
@@ -43,7 +47,8 @@ static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread
 	bool grown;
 
 	if (index < __atomic_load_n(&process->region->log_chunk_count, __ATOMIC_ACQUIRE))
-		return true;
+		return __atomic_load_n(&process->log_lent, __ATOMIC_RELAXED) + leave <=
+		       KYMO_LOG_SPARE;
 	if (writer == LOG_CLEANER)
 		return grow(process, index, leave);
 	if (thread->in_slow)

@@ -34,6 +34,7 @@ struct cleaner {
 	struct kymo_thread *thread;
 	struct kymo_region *region;
 	uint64_t head, limit;		/* the positions between which the cleaner works */
+	uint64_t tail;			/* of the log when the cleaner chose the limit */
 	/* the recorder has not read facts from here on: if forgotten, they count as dropped */
 	uint64_t unread;
 	/* facts, declarations and records KYMO_LOG_GONE between head and limit */
@@ -57,7 +58,7 @@ static void choose_limit(struct cleaner *cleaner)
 	const uint64_t keep = smaller(KYMO_LOG_KEEP, kymo_settings.log_size / 4);
 	uint64_t limit;
 
-	cleaner->limit = tail;
+	cleaner->tail = cleaner->limit = tail;
 	cleaner->unread = UINT64_MAX;
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_WAIT)
 		return;
@@ -316,7 +317,9 @@ static bool clean_once(struct kymo_process *process, struct kymo_thread *thread,
 	if (freed)
 		__atomic_store_n(&process->log_failed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&process->log_blocked, freed ? 0 : cleaner.blocked, __ATOMIC_RELAXED);
-	__atomic_store_n(&process->log_futile, !freed && !cleaner.blocked, __ATOMIC_RELAXED);
+	__atomic_store_n(&process->log_futile,
+			 freed || cleaner.blocked ? 0 : 1 + cleaner.tail,
+			 __ATOMIC_RELAXED);
 	choose_next(process);
 	kymo_signal_fence();
 	thread->in_slow = 0;
@@ -395,6 +398,18 @@ static bool wait_for_writer(struct kymo_process *process, struct kymo_thread *th
 }
 
 /*
+ * Whether the last cleaning freed nothing, and the log has hardly grown since. A log that grew by a
+ * chunk had room at that time: the cleaning came just after another one.
+ */
+static bool is_futile(const struct kymo_process *process)
+{
+	const uint64_t futile = __atomic_load_n(&process->log_futile, __ATOMIC_RELAXED);
+	const uint64_t tail = __atomic_load_n(&process->region->log_tail, __ATOMIC_RELAXED);
+
+	return futile && tail + 1 - futile < KYMO_LOG_CHUNK;
+}
+
+/*
  * Going through a full log takes long. So while all facts hold, not every failed reservation
  * cleans: only those whose number is a power of two or a multiple of 1024.
  */
@@ -407,8 +422,7 @@ bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *th
 		return false;
 	if (kymo_lock_is_taken(&process->log_cleaning))
 		return wait_for_cleaner(process);
-	if (__atomic_load_n(&process->log_futile, __ATOMIC_RELAXED) && (failed & (failed - 1)) &&
-	    failed % 1024)
+	if (is_futile(process) && (failed & (failed - 1)) && failed % 1024)
 		return false;
 	blocked = __atomic_load_n(&process->log_blocked, __ATOMIC_RELAXED);
 	if (blocked && !wait_for_writer(process, thread, blocked - 1))

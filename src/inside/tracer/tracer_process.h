@@ -87,12 +87,15 @@ struct kymo_process {
 	/* memory without a chunk; under the growth lock */
 	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];
 	uint32_t log_free_count;
+	uint32_t log_lent; /* how many of the KYMO_LOG_SPARE chunks are in use */
 	/* number of chunks that have memory, the free ones included */
 	uint32_t log_memory;
 	struct kymo_lock log_cleaning;
 	/* facts that found no room since the last cleaning that freed some */
 	uint32_t log_failed;
-	bool log_futile;      /* the last cleaning freed nothing: the facts in the log hold */
+	/* 1 + log_tail when a cleaning began that freed nothing: the facts up to there hold;
+	   0: the last one freed some */
+	uint64_t log_futile;
 	uint64_t log_blocked; /* 1 + position of the record at which it stopped, because a thread
 				 writes it; 0: none */
 	/* clean when the bytes between head and tail reach this number */

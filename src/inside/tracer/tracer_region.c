@@ -405,6 +405,15 @@ static int add_log_memory(struct kymo_process *process)
 	return 0;
 }
 
+/* Writers look at the number without the lock. */
+static void count_lent(struct kymo_process *process)
+{
+	const uint32_t free = process->log_free_count;
+
+	__atomic_store_n(&process->log_lent, free < KYMO_LOG_SPARE ? KYMO_LOG_SPARE - free : 0,
+			 __ATOMIC_RELAXED);
+}
+
 int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 {
 	int error = 0;
@@ -414,6 +423,7 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 	if (process->log_free_count <= leave) /* also after a last, small growth */
 		return error ? error : -ENOSPC;
 	install_log_chunk(process, process->log_free[--process->log_free_count]);
+	count_lent(process);
 	return 0;
 }
 
@@ -421,4 +431,5 @@ void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number)
 {
 	process->log_free[process->log_free_count++] =
 		process->log_chunk[number % KYMO_LOG_CHUNKS_MAX];
+	count_lent(process);
 }

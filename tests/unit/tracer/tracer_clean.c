@@ -298,6 +298,59 @@ static void a_full_log(void **state)
 	assert_int_equal(region()->log_dropped, 0);
 }
 
+/* Two threads cleaned one after the other, and the second had nothing to free: the log that is full
+ * later is cleaned all the same, however many found it full. */
+static void cleaned_too_early(void **state)
+{
+	(void)state;
+	empty();
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(kymo_log_clean_if_full(kymo_process, kymo__thread));
+	kymo_process->log_failed = 2;
+	kymo_process->log_clean_at = UINT64_MAX;
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(i % KEYS, i);
+	assert_int_equal(region()->log_dropped, 0);
+}
+
+/* Put facts until there is no room, without cleaning. */
+static void fill_up(void)
+{
+	region()->log_dropped = 0;
+	kymo_process->log_clean_at = UINT64_MAX;
+	while (!region()->log_dropped) {
+		kymo_process->log_futile = 1 + region()->log_tail;
+		kymo_process->log_failed = 2;
+		put(0, 0);
+	}
+	kymo_process->log_futile = 0;
+}
+
+/* The cleaner's room is its own: facts that are written beside it do not use it up. Else a fact
+ * that holds at the head could not be copied, and the log would stay full for good. */
+static void room_to_copy(void **state)
+{
+	uint64_t ns, at = 0, first;
+
+	(void)state;
+	empty();
+	put(KEYS - 1, 1);
+	assert_true(kymo_log_clean_if_full(kymo_process, kymo__thread));
+	fill_up();
+	first = region()->log_tail;
+	/* as the cleaner copies a chunk, and begins another */
+	while (at < first + KYMO_LOG_CHUNK)
+		at = kymo_log_take(kymo_process, kymo__thread, RECORD_BYTES, LOG_CLEANER, &ns);
+	assert_true(at != UINT64_MAX);
+	fill_up();
+	for (uint64_t i = 0; i < 4096; i++)
+		put(0, i);
+	region()->log_dropped = 0;
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		put(0, i);
+	assert_int_equal(region()->log_dropped, 0);
+}
+
 static void *writer(void *argument)
 {
 	const uint64_t key = (uint64_t)(uintptr_t)argument;
@@ -338,6 +391,8 @@ int main(void)
 		cmocka_unit_test(a_preempted_writer),
 		cmocka_unit_test(a_hole),
 		cmocka_unit_test(a_full_log),
+		cmocka_unit_test(cleaned_too_early),
+		cmocka_unit_test(room_to_copy),
 		cmocka_unit_test(many_writers),
 	};
 	char *directory = test_directory();
