@@ -77,6 +77,8 @@ static void count_timer(struct summary_collect *collect, struct collect_callback
 	int64_t late_ns = instance->due_ns ? instance->start_ns - instance->due_ns : -1;
 
 	callback->clock.ran_ns += instance->duration_ns;
+	if (instance->is_resumed)
+		return;
 	if (callback->last_start_ns && instance->idle_ns >= 0) {
 		const int64_t ns = instance->start_ns - callback->last_start_ns;
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hook for rclpy. Without the real rclpy: on classes of the same names, attributes and calls (fakes/rclpy)."""
+import json
 import os
 import subprocess
 import sys
 
 import pytest
+
+import kymo
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = sys.executable
@@ -38,6 +41,9 @@ def test_callbacks(kymo_record, way):
     assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 2, '/listener /add': 4, '/listener timer 100 ms': 1,
                     '/listener /multiply': 1, '__main__.Listener.guarded': 1, '__main__.Listener.hear': 1,
                     '__main__.Listener.steps': 4}
+    resumed = recording.query('SELECT c.source, count(*) AS n FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id '
+                              'WHERE i.is_resumed GROUP BY c.id')
+    assert [row['n'] for row in resumed] == [2, 2] and resumed[0]['source'] == '/add'
     assert recording.query("SELECT source FROM callbacks WHERE kind = 'client'") == [{'source': '/multiply'}]
     symbols = {row['raw_symbol'] for row in recording.query('SELECT raw_symbol FROM callbacks')}
     assert {name.split('.', 1)[1] for name in symbols} == {
@@ -51,6 +57,33 @@ def test_callbacks(kymo_record, way):
     recording.assert_order('rcl_subscription_init', 'rclcpp_subscription_init', 'rclcpp_subscription_callback_added',
                            'rclcpp_callback_register', 'callback_start', 'callback_end')
     recording.assert_count('rclcpp_timer_link_node', 2, 2)
+
+
+def test_a_timer_that_awaits(kymo_record, tmp_path):
+    """Its period is that of its calls: what it does after an await is none."""
+    recording = kymo_record([PYTHON, '-c', """
+import time, rclpy.executors
+from rclpy.node import Node
+
+class Pause:
+    def __await__(self):
+        yield time.sleep(0.004)
+
+async def tick():
+    for _ in range(3):
+        await Pause()
+
+timer = Node('waiter').create_timer(20 * 10**6, tick)
+for _ in range(15):
+    due = time.monotonic() + 0.02
+    rclpy.executors.run(rclpy.executors.await_or_execute(timer.callback))
+    time.sleep(max(0, due - time.monotonic()))
+"""])
+    assert recording.status == 0, recording.output
+    summary = str(tmp_path / 'a.summary')
+    subprocess.run([kymo.find(), 'report', recording.trace, '--format', 'summary', '-o', summary], check=True)
+    timer, = json.loads(subprocess.run([kymo.find(), 'report', summary, '--format', 'json'], stdout=subprocess.PIPE, check=True).stdout)['timers']
+    assert timer['runs'] == 60 and timer['period_p50_ns'] > 19 * 10**6, timer
 
 
 def test_nothing_without_a_tracer_or_a_wish(kymo_record):

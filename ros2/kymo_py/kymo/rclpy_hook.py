@@ -54,6 +54,7 @@ _FACTS = {
     'exists': (ctypes.c_char, _ADDRESS, _ADDRESS),
     'hooked': (),
     'gil': (ctypes.c_bool,),
+    'resume': (_ADDRESS,),
 }
 _TASKS_MAX = 4096   # functions that are tasks
 
@@ -110,8 +111,11 @@ class _Steps:
 
     def __init__(self, tracer, address, coroutine):
         self._tracer, self._address, self._coroutine = tracer, address, coroutine
+        self._resume = None     # for all times but the first
 
     def _step(self, function, argument):
+        if self._resume:
+            self._resume(self._address)
         self._tracer.callback_start(self._address, False)
         try:
             return function(argument)
@@ -125,6 +129,7 @@ class _Steps:
                 awaited = self._step(function, argument)
             except StopIteration as stop:
                 return stop.value
+            self._resume = self._tracer.resume
             try:
                 function, argument = self._coroutine.send, (yield awaited)
             except GeneratorExit:

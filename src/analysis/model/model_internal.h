@@ -109,7 +109,7 @@ struct frame {
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;
-	bool is_startup;
+	bool is_startup, is_resumed;	/* as in struct model_instance */
 	struct model_message message;
 };
 
@@ -124,6 +124,7 @@ struct thread {
 	uint32_t trace, stream;		/* where it was last seen */
 	bool many_streams;		/* per-CPU buffers: its events are in several streams */
 	unsigned left;			/* runs in progress of callbacks without room */
+	uint64_t resumes; /* the callback whose next start goes on after an await; 0: none */
 
 	struct frame *frame;		/* callbacks in progress, the outermost first */
 	unsigned frame_count, frame_size;

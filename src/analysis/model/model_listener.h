@@ -120,6 +120,9 @@ struct model_instance {
 	int64_t idle_ns;
 	bool is_intra;
 	bool is_startup; /* see model_is_startup() */
+	/* A coroutine that goes on after an await: no message, request or expiry of a timer called
+	 * it. Then there are no due_ns, idle_ns and message. */
+	bool is_resumed;
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;
 	/* The message that it was called with; NULL: none or unknown. */

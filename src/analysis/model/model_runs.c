@@ -23,6 +23,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.idle_ns = frame->idle_ns,
 		.is_intra = frame->is_intra,
 		.is_startup = frame->is_startup,
+		.is_resumed = frame->is_resumed,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
 		.call = frame->call_id,
@@ -159,6 +160,36 @@ static void start_left(struct model *model, struct thread *thread)
 	thread->request = NULL;
 }
 
+static void on_callback_resume(struct model *model, const struct now *now)
+{
+	ARGS(callback_resume, now->event);
+
+	(void)model;
+	now->thread->resumes = args->callback.u;
+}
+
+/* When the run began, what for, and what was before. */
+static void frame_begin(struct model *model, const struct now *now, struct frame *frame,
+			struct callback *callback)
+{
+	struct thread *thread = now->thread;
+
+	frame->callback = callback;
+	frame->id = ++model->last_instance;
+	frame->published = 0;
+	frame->start_ns = now->ns;
+	frame->is_resumed = thread->resumes && thread->resumes == callback->pub.address;
+	frame->due_ns = frame->is_resumed ? 0 : due_of(model, now, callback);
+	frame->idle_ns = frame->is_resumed ? -1 : idle_of(model, now, callback);
+	thread->resumes = 0;
+	if (callback->pub.timer && !callback->pub.timer->first_start_ns)
+		((struct timer *)callback->pub.timer)->pub.first_start_ns = now->ns;
+	callback->open++;
+	if (!frame->is_resumed)
+		callback->started_ns = now->ns;
+	callback->losses = now->process->losses;
+}
+
 static void on_callback_start(struct model *model, const struct now *now)
 {
 	ARGS(callback_start, now->event);
@@ -178,21 +209,11 @@ static void on_callback_start(struct model *model, const struct now *now)
 	frame = frame_push(model, thread, callback);
 	if (!frame)
 		return;
-	frame->callback = callback;
-	frame->id = ++model->last_instance;
-	frame->published = 0;
-	frame->start_ns = now->ns;
-	frame->due_ns = due_of(model, now, callback);
-	frame->idle_ns = idle_of(model, now, callback);
-	if (callback->pub.timer && !callback->pub.timer->first_start_ns)
-		((struct timer *)callback->pub.timer)->pub.first_start_ns = now->ns;
-	callback->open++;
-	callback->started_ns = now->ns;
-	callback->losses = now->process->losses;
+	frame_begin(model, now, frame, callback);
 	frame->is_intra = args->is_intra_process.u != 0;
 	frame->doubtful = false;
-	frame->has_message = thread->has_taken && fits(&callback->pub, &thread->taken,
-						       frame->is_intra);
+	frame->has_message = thread->has_taken && !frame->is_resumed &&
+			     fits(&callback->pub, &thread->taken, frame->is_intra);
 	if (frame->has_message) {
 		thread->taken.callback = &callback->pub;
 		thread->taken.callback_ns = now->ns;
@@ -277,6 +298,7 @@ static void abandon_frames(struct model *model, struct thread *thread)
 #define ON(id) [KYMO_POINT_##id] = on_##id
 static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_start),
+	ON(callback_resume),
 	ON(callback_end),
 };
 

@@ -170,7 +170,7 @@ static void on_published(void *context, const struct model_message *message)
 static struct activity_frequency *runs_of(struct activity *activity,
 					  const struct model_instance *instance)
 {
-	if (!inside(activity, instance->start_ns))
+	if (!inside(activity, instance->start_ns) || instance->is_resumed)
 		return NULL;
 	return element(activity, &activity->runs, sizeof(struct activity_frequency),
 		       instance->callback->index);

@@ -98,7 +98,7 @@ static void on_started(void *context, const struct model_instance *instance)
 		return;
 	series = element(intervals, &intervals->callbacks, sizeof(*series),
 			 instance->callback->index);
-	if (series)
+	if (series && !instance->is_resumed)
 		series_add(intervals, series, instance->thread, instance->start_ns);
 	idle = instance->idle_ns < 0 ? NULL
 				     : element(intervals, &intervals->idles, sizeof(*idle),

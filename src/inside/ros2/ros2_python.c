@@ -12,6 +12,7 @@ KYMO_EXPORT void kymo__python_executor(const void *executor, const char *type);
 KYMO_EXPORT void kymo__python_group(const void *executor, const void *group, bool reentrant);
 KYMO_EXPORT void kymo__python_member(char kind, const void *group, const void *handle);
 KYMO_EXPORT void kymo__python_gone(char kind, const void *object);
+KYMO_EXPORT void kymo__python_resume(const void *callback);
 
 void kymo__python_executor(const void *executor, const char *type)
 {
@@ -40,4 +41,10 @@ void kymo__python_gone(char kind, const void *object)
 {
 	kymo__log_gone(kind == 'e' ? KYMO_ENTITY_EXECUTOR : KYMO_ENTITY_GROUP,
 		       (uint64_t)(uintptr_t)object);
+}
+
+/* The callback_start that follows is of a coroutine that had awaited something. */
+void kymo__python_resume(const void *callback)
+{
+	KYMO_RECORD(callback_resume, callback);
 }

@@ -101,6 +101,28 @@ static void runs_inside_runs(void **state)
 	close_feed(&f);
 }
 
+/* What a coroutine does after an await is in the load, and is no run of a period. */
+static void resumed(void **state)
+{
+	struct feed f;
+
+	(void)state;
+	open_feed(&f, INT64_MIN, INT64_MAX);
+	for (int64_t ns = 100; ns < 500; ns += 100) {
+		start(&f, ns, 10, 0xa);
+		end(&f, ns + 10, 10, 0xa);
+		ev(&f, ns + 30, 10, "ros2_kymo:callback_resume", "callback", 0xa, NULL, 0);
+		start(&f, ns + 30, 10, 0xa);
+		end(&f, ns + 40, 10, 0xa);
+	}
+	assert_int_equal(intervals_thread(f.intervals, 0)->busy_ns, 80);
+	assert_int_equal(intervals_callback(f.intervals, 0)->interval.count, 3);
+	assert_int_equal(intervals_callback(f.intervals, 0)->interval.min, 100);
+	assert_int_equal(intervals_idle(f.intervals, 0)->count, 3);
+	assert_int_equal(intervals_idle(f.intervals, 0)->max, 60);
+	close_feed(&f);
+}
+
 static void window(void **state)
 {
 	struct feed f;
@@ -159,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_inside_runs),
+		cmocka_unit_test(resumed),
 		cmocka_unit_test(window),
 		cmocka_unit_test(reentrant),
 	};
