@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo report --html. */
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "cli/input/report_page.h"
@@ -76,11 +77,18 @@ static int page_of(int argc, char **argv, const char *command, const struct repo
 	return status;
 }
 
-/* Some write the page's file where traces stand. */
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* Some write the page's file where traces stand. A trace may have such a name, too. */
 static int check_operands(int argc, char **argv, struct kymo_err *err)
 {
 	for (int i = 0; i < argc; i++)
-		if (text_ends_with(argv[i], ".html"))
+		if (text_ends_with(argv[i], ".html") && !is_directory(argv[i]))
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "'%s' is no trace; name the page's file with -o", argv[i]);
 	return 0;
