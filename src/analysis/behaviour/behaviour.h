@@ -55,6 +55,9 @@ void behaviours_free(struct behaviours *behaviours);
 /** behaviours_what() - by index, in the order of the file; NULL after the last. */
 const struct behaviour_what *behaviours_what(const struct behaviours *behaviours, unsigned index);
 
+/** behaviours_has() - whether @name is an activity, a region or a group of states. */
+bool behaviours_has(const struct behaviours *behaviours, const char *name);
+
 /* What the name of an activity or a region stands for. */
 enum behaviour_operand {
 	BEHAVIOUR_CHAIN,

@@ -109,6 +109,11 @@ static const struct behaviour_rule *rule_named(const struct behaviours *all, con
 	return NULL;
 }
 
+bool behaviours_has(const struct behaviours *all, const char *name)
+{
+	return rule_named(all, name) != NULL;
+}
+
 static int name_those(const struct behaviours *all, const char *name, struct kymo_err *err)
 {
 	char names[OPERAND_MAX] = "";
@@ -119,10 +124,10 @@ static int name_those(const struct behaviours *all, const char *name, struct kym
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s'%s'",
 						 used ? ", " : "", all->what[all->rule[i].first].name);
 	if (!*names)
-		return err_set(err, KYMO_EXIT_USAGE, "--model names no activity or region");
+		return err_set(err, KYMO_EXIT_USAGE, "it has no activity or region");
 	if (!name)
-		return err_set(err, KYMO_EXIT_USAGE, "name an activity or a region of --model: %s", names);
-	return err_set(err, KYMO_EXIT_USAGE, "--model has no activity or region '%.200s'; it has %s",
+		return err_set(err, KYMO_EXIT_USAGE, "name an activity or a region of it: %s", names);
+	return err_set(err, KYMO_EXIT_USAGE, "no activity or region '%.200s'; it has %s",
 		       name, names);
 }
 

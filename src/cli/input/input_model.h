@@ -3,9 +3,9 @@
  * --model of verbs that follow a chain: an operand is the name of an activity or a region in the
  * user's file.
  *
- *   if (cli_model_operand(o.model, &model, &asked, err) < 0)
+ *   if (cli_model_operand(o.model, &model, &argc, argv, &name, &operand, err) < 0)
  *       return -1;
- *   ... asked is a chain, a callback or a span now ...
+ *   ... operand is a chain, a callback or a span; argv has the traces ...
  *   behaviours_free(model);
  *
  * Context: not thread-safe; allocates and blocks.
@@ -16,14 +16,16 @@
 #include "analysis/behaviour/behaviour.h"
 
 /**
- * cli_model_operand() - replace the name in @operand by what the name stands for in @file
- * @file: of --model; NULL: nothing happens
- * @model: receives the file, on errors as well; *@operand is valid as long as it is
- * @operand: NULL in it: no operand, which is an error
+ * cli_model_operand() - take the one operand out that is a name of @file; the others are traces
+ * @file: of --model
+ * @model: receives the file, on errors as well
+ * @name: receives the name, as typed
+ * @operand: receives what it stands for; valid as long as @model
  *
- * Return: enum behaviour_operand, 0 without @file; -1 with @err.
+ * A name wins over a trace of the same name, unless another operand is a name, too.
+ * Return: enum behaviour_operand; -1 with @err: there is no name, or several.
  */
-int cli_model_operand(const char *file, struct behaviours **model, const char **operand,
-		      struct kymo_err *err);
+int cli_model_operand(const char *file, struct behaviours **model, int *argc, char **argv,
+		      const char **name, const char **operand, struct kymo_err *err);
 
 #endif

@@ -75,7 +75,7 @@ static const char *take(int *argc, char **argv, int i)
 	return operand;
 }
 
-/* Return: a chain, an action, a loop, a span, or a name of --model, in @asked; NULL: none. */
+/* Return: a chain, an action, a loop or a span in @asked; NULL: none. */
 static int read_operands(int *argc, char **argv, const char **asked, struct kymo_err *err)
 {
 	const bool alone = *argc == 1;
@@ -96,19 +96,24 @@ static int read_operands(int *argc, char **argv, const char **asked, struct kymo
 	return 0;
 }
 
-/* @span is no chain, action, loop or span; it may be a callback. */
-static void name_others(struct answer *answer, const char *span)
+/* @span is no chain, action, loop or span; it may be a callback, unless it is of --model. */
+static void name_others(struct answer *answer, const struct options *o, const char *span)
 {
 	char what[300], of[300], text[1600];
 
 	text_shell(what, sizeof(what), span);
 	text_shell(of, sizeof(of), answer->traces.name);
-	(void)snprintf(
-		text, sizeof(text),
-		"'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor an "
-		"action, loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
-		"one, part by part) or \"kymo report %s --all\" (all distributions).",
-		span, of, what, of);
+	if (o->model)
+		(void)snprintf(text, sizeof(text), "this trace has no span '%.200s' (of --model)",
+			       span);
+	else
+		(void)snprintf(
+			text, sizeof(text),
+			"'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor "
+			"an action, loop or span of this trace. For a callback, type \"kymo why %s "
+			"%s\" (the worst one, part by part) or \"kymo report %s --all\" (all "
+			"distributions).",
+			span, of, what, of);
 	table_value_text(answer->table, "trace", "Trace", answer->traces.name);
 	table_value_text(answer->table, "why_empty", "Nothing to show", text);
 }
@@ -183,7 +188,7 @@ static int try_spans(struct answer *answer, const struct options *o,
 	answer->lost |= status > 0 && flow->told_lost;
 	if (status || !span)
 		return status;
-	name_others(answer, span);
+	name_others(answer, o, span);
 	return 2;
 }
 
@@ -198,24 +203,31 @@ static int show(struct answer *answer, const struct options *o, const struct flo
 			err);
 }
 
-/* What was asked for, and whether the options suit it. */
-static int read_asked(int *argc, char **argv, const struct options *o, struct flow_options *flow,
-		      const char **span, struct behaviours **model, struct kymo_err *err)
+static int read_model_name(int *argc, char **argv, const char *file, struct flow_options *flow,
+			   const char **span, struct behaviours **model, struct kymo_err *err)
 {
-	const char *asked, *name;
-	int kind;
+	const char *name, *operand;
+	const int kind = cli_model_operand(file, model, argc, argv, &name, &operand, err);
 
-	if (read_operands(argc, argv, &asked, err))
-		return -1;
-	name = asked;
-	kind = cli_model_operand(o->model, model, &asked, err);
-	if (kind < 0)
-		return -1;
 	if (kind == BEHAVIOUR_CALLBACK)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "'%.200s' is a callback, and flow follows chains and spans; "
 			       "kymo why explains it: kymo why --model FILE NAME",
 			       name);
+	if (kind >= 0)
+		*(kind == BEHAVIOUR_CHAIN ? &flow->pattern : span) = operand;
+	return kind < 0 ? -1 : 0;
+}
+
+/* What was asked for, and whether the options suit it. */
+static int read_asked(int *argc, char **argv, const struct options *o, struct flow_options *flow,
+		      const char **span, struct behaviours **model, struct kymo_err *err)
+{
+	const char *asked = NULL;
+
+	if (o->model ? read_model_name(argc, argv, o->model, flow, span, model, err)
+		     : read_operands(argc, argv, &asked, err))
+		return -1;
 	if (asked)
 		*(is_chain(asked) ? &flow->pattern : span) = asked;
 	if (check(o, flow->pattern, err))
@@ -240,7 +252,7 @@ static int answer_asked(int argc, char **argv, const struct options *o, struct f
 		*kept->command = '\0'; /* an answer is kept for traces alone */
 	if (answer_recall(kept, argc, argv))
 		return KYMO_EXIT_OK;
-	if (answer_open_about(&answer, "flow", argc, argv, &o->times, span, err))
+	if (answer_open_about(&answer, "flow", argc, argv, &o->times, o->model ? NULL : span, err))
 		return -1;
 	answer.kept = kept;
 	flow->format = o->format;

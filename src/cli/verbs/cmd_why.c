@@ -78,8 +78,7 @@ static bool is_trace(int argc, char **argv, int i)
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
-/* Return: what is asked for in @operand; NULL: nothing. */
-static int read_operands(int *argc, char **argv, const char **operand, struct kymo_err *err)
+static int read_operands(int *argc, char **argv, struct why_options *why, struct kymo_err *err)
 {
 	int count = *argc, kept = 0, asked = -1;
 
@@ -91,12 +90,27 @@ static int read_operands(int *argc, char **argv, const char **operand, struct ky
 				       "the two is a trace, its path does not exist", argv[asked], argv[i]);
 		asked = i;
 	}
-	*operand = asked >= 0 ? argv[asked] : NULL;
+	if (asked >= 0 && read_operand(why, argv[asked], err))
+		return -1;
 	for (int i = 0; i < count; i++)
 		if (i != asked)
 			argv[kept++] = argv[i];
 	*argc = kept;
 	return 0;
+}
+
+static int read_asked(int *argc, char **argv, const char *file, struct why_options *why,
+		      struct behaviours **model, struct kymo_err *err)
+{
+	const char *name, *operand;
+	int kind;
+
+	if (!file)
+		return read_operands(argc, argv, why, err);
+	kind = cli_model_operand(file, model, argc, argv, &name, &operand, err);
+	if (kind >= 0)
+		*(kind == BEHAVIOUR_CHAIN ? &why->pattern : &why->callback) = operand;
+	return kind < 0 ? -1 : 0;
 }
 
 /* --at: a time, or "trigger", which names what fired, too. @fired: keeps the name. */
@@ -170,7 +184,8 @@ static int answer_asked(int argc, char **argv, const struct options *o, struct w
 	if (answer_recall(kept, argc, argv))
 		return KYMO_EXIT_OK;
 	if (!cli_captures("why", &o->capture, &captures, err) &&
-	    !answer_open_about(&answer, "why", argc, argv, &o->times, why->callback, err)) {
+	    !answer_open_about(&answer, "why", argc, argv, &o->times,
+			       o->model ? NULL : why->callback, err)) {
 		why->captures = captures;
 		status = explain(&answer, kept, o, why, err);
 	}
@@ -184,17 +199,14 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct why_options why = { 0 };
 	struct behaviours *model = NULL;
 	struct answer_kept kept = { 0 };
-	const char *operand;
 	int status = -1;
 
 	answer_command(&kept, "why", argc, argv);
-	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
-	    read_operands(&argc, argv, &operand, err))
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err))
 		return -1;
 	if (o.worst > WHY_WORST_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "--worst must be at most %u", WHY_WORST_MAX);
-	if (cli_model_operand(o.model, &model, &operand, err) >= 0 &&
-	    !(operand && read_operand(&why, operand, err)))
+	if (!read_asked(&argc, argv, o.model, &why, &model, err))
 		status = answer_asked(argc, argv, &o, &why, &kept, err);
 	behaviours_free(model);
 	kept_close(&kept.kept);

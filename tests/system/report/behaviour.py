@@ -115,6 +115,7 @@ activities:
 regions:
   run: {begin: {start: '/lc_talker timer*'}, end: {end: '/lc_talker timer*'}}
   span: {begin: {span-begin: 'a:b'}, end: {span-end: 'a:b'}}
+  arrow: {begin: {span-begin: 'a->b'}, end: {span-end: 'a->b'}}
 states:
   mode: {on: {publish: /a}, off: {publish: /b}}
 """)
@@ -126,14 +127,29 @@ states:
             check(named == plain, verb, name, named, plain)
     check(answer("flow", TRACE, "--model", file, "way")["chains"][0]["arrived"] > 1, "way")
     check(answer("why", TRACE, "--model", file, "run") == answer("why", TRACE, "/lc_talker timer*"), "a callback")
-    check("'a:b' is neither" in run(KYMO, "flow", TRACE, "--model", file, "span", status=6).stdout, "a span")
+    check("no span 'a:b'" in run(KYMO, "flow", TRACE, "--model", file, "span", status=6).stdout, "a span")
+    check("no span 'a->b'" in run(KYMO, "flow", TRACE, "--model", file, "arrow", status=6).stdout, "a span with an arrow")
     check("kymo why explains it" in run(KYMO, "flow", TRACE, "--model", file, "run", status=2).stderr, "flow of a callback")
     for words, text in ((["several"], "no chain, callback or span"), (["said"], "no chain, callback or span"),
                         (["late"], "no chain, callback or span"), (["inside"], "no chain, callback or span"),
-                        (["mode"], "group of states"), (["other"], "it has 'way', 'timer', "), ([], "name an activity")):
+                        (["mode"], "group of states"), (["other"], f"--model {file}: no activity or region 'other'; it has 'way', 'timer', "),
+                        (["way", "timer"], "'way' and 'timer': only one"), ([], "name an activity")):
         for verb in ("flow", "why"):
             done = run(KYMO, verb, TRACE, "--model", file, *words, status=2)
             check(text in done.stderr, verb, words, done.stderr)
+
+    # A name that is also the path of a trace: the one that is needed.
+    for name in ("way", "received"):
+        os.symlink(TRACE, os.path.join(place, name))
+    for verb in ("flow", "why"):
+        plain, words = answer(verb, TRACE, same["way"]), [KYMO, verb, "--model", file, "--format", "json"]
+        for more in ([TRACE, "way"], ["way", TRACE], ["./way", "way"]):
+            check(json.loads(run(*words, *more, cwd=place).stdout) == {**plain, "trace": more[1] if more[0] == "way" else more[0]}, verb, more)
+        plain = {**answer(verb, TRACE, same["timer"]), "trace": "way"}
+        check(json.loads(run(*words, "way", "timer", cwd=place).stdout) == plain, verb, "the name that is no path")
+        check("write ./way" in run(*words, "way", "received", cwd=place, status=2).stderr, verb, "two names that are paths")
+        check("cannot open the trace typo" in run(*words, "typo", "way", cwd=place, status=3).stderr, verb, "a trace that is not there")
+        check("--model: " + TRACE in run(KYMO, verb, "--model", TRACE, "way", status=3).stderr, verb, "a trace as the model")
 
     # What is wrong with a file, and where.
     for text, line, words in (
