@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 
 static struct callback *callback_new(struct model *model, const struct now *now, uint64_t address)
 {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "analysis/model/model_internal.h"
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 
 #define LAMBDA "{lambda("
 #define DEBUG_PATH_MAX 256

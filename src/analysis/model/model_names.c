@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "base/text.h"
 
 const struct model_node *model_callback_node(const struct model_callback *callback)

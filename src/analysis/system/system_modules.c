@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "base/array.h"
 
 /* A file on this machine; several processes may have loaded it. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/stats/stats_graph.h"
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "base/text.h"
 
 struct dot {

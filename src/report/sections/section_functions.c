@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "analysis/system/system_functions.h"
 #include "base/array.h"
 #include "report/report_internal.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "base/array.h"
 #include "report/report_internal.h"
 #include "report/sections/profile_names.h"

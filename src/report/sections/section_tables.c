@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 #include "base/array.h"
 
 double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 
 /* This function begins with its brace, one line above. */
 __attribute__((noinline)) static unsigned here(void)

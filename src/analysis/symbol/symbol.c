@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readable C++ symbols of callbacks; see model_symbol.h. */
-#include "analysis/model/model_symbol.h"
+/* Readable C++ symbols of callbacks; see symbol.h. */
+#include "analysis/symbol/symbol.h"
 #include "base/array.h"
 
 #include <dlfcn.h>

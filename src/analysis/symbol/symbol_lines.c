@@ -2,9 +2,9 @@
 /*
  * The idea: a line table is a program for a small machine with the registers address, file and
  * line. Each row that it emits holds until the address of the next row. So all programs of the
- * section run, and the row that holds at the wanted address is the answer. See model_symbol.h.
+ * section run, and the row that holds at the wanted address is the answer. See symbol.h.
  */
-#include "analysis/model/model_symbol.h"
+#include "analysis/symbol/symbol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
