@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/model/model_concern.h"
+#include "analysis/model/concern/concern.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"

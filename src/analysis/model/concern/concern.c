@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selects the events of requested objects; see model_concern.h.
+ * Selects the events of requested objects; see concern.h.
  *
  * The idea: the first pass reads the whole trace, and learns the objects that each init event
  * names, even if an object becomes known only later. The second pass judges each event by its
  * handles or by its thread, with the objects known at that time. Most events name one handle, that
  * of an event before: what was judged is remembered until the next init event.
  */
-#include "analysis/model/model_concern.h"
+#include "analysis/model/concern/concern.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/concern/concern_about.h"
+#include "analysis/model/concern/concern_request.h"
 #include "analysis/model/model_internal.h"
 #include "base/array.h"
 
@@ -31,15 +33,6 @@ struct reference {
 	const void *object;		/* NULL: not known yet */
 };
 
-/* The fields of an event that name objects. */
-struct names {
-	uint8_t count;
-	bool is_one; /* all are the same field, an address */
-	struct {
-		uint8_t field, kind;
-	} at[KYMO_CTF_BIND_FIELDS];
-};
-
 /* An event with one handle that was judged. */
 struct judged {
 	const struct process *process; /* NULL: none */
@@ -51,16 +44,13 @@ struct judged {
 
 struct concern {
 	const struct selection *selection;
-	struct names names[KYMO_POINTS_TABLE];
+	struct concern_names names[KYMO_POINTS_TABLE];
 	struct kymo_ctf_reader *reader;
 	struct model *model;
 	bool learned;			/* the first pass is over, or was skipped */
 	bool growing;
 
-	/* What the selection says about names: enum said, by index of the model, and without one.
-	 */
-	struct array node_said, topic_said;
-	uint8_t no_node, no_topic;
+	struct concern_request request;
 	bool of_objects;		/* it selects by nodes or topics */
 	struct map owners;		/* (pid, host) */
 	struct pool pool;
@@ -71,170 +61,6 @@ struct concern {
 	uint64_t init_count;
 	struct judged judged[JUDGED]; /* by address and point */
 };
-
-/* ---- the meaning of handles ---- */
-
-/* Fields that name objects. For "handle" of rclcpp_executor_execute, several kinds are tried. */
-static const struct {
-	const char *field;
-	enum handle kind;
-} fields[] = {
-	{ "callback", HANDLE_CALLBACK },
-	{ "publisher_handle", HANDLE_PUBLISHER },
-	{ "rmw_publisher_handle", HANDLE_RMW_PUBLISHER },
-	{ "subscription_handle", HANDLE_SUBSCRIPTION },
-	{ "rmw_subscription_handle", HANDLE_RMW_SUBSCRIPTION },
-	{ "subscription", HANDLE_SUBSCRIPTION_OBJECT },
-	{ "timer_handle", HANDLE_TIMER },
-	{ "service_handle", HANDLE_SERVICE },
-	{ "rmw_service_handle", HANDLE_RMW_SERVICE },
-	{ "client_handle", HANDLE_CLIENT },
-	{ "rmw_client_handle", HANDLE_RMW_CLIENT },
-	{ "state_machine", HANDLE_STATE_MACHINE },
-	{ "buffer", HANDLE_BUFFER },
-	{ "ipb", HANDLE_IPB },
-	{ "node_handle", HANDLE_NODE },
-	{ "subs", HANDLE_SUBSCRIPTION },
-	{ "pubs", HANDLE_PUBLISHER },
-	{ "handle", HANDLE_TIMER },
-	{ "handle", HANDLE_SUBSCRIPTION },
-};
-
-static bool is_one_address(const struct names *names, const struct kymo_point *point)
-{
-	for (unsigned i = 0; i < names->count; i++)
-		if (names->at[i].field != names->at[0].field ||
-		    point->field[names->at[i].field].kind != KYMO_KIND_PTR)
-			return false;
-	return names->count > 0;
-}
-
-static void find_names(struct names names[KYMO_POINTS_TABLE])
-{
-	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++) {
-		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS;
-		     i++)
-			for (size_t k = 0; k < COUNT_OF(fields); k++) {
-				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
-				    names[p].count == KYMO_CTF_BIND_FIELDS)
-					continue;
-				names[p].at[names[p].count].field = (uint8_t)i;
-				names[p].at[names[p].count++].kind = (uint8_t)fields[k].kind;
-			}
-		names[p].is_one = is_one_address(&names[p], &kymo_points[p]);
-	}
-}
-
-struct about {
-	const struct model_node *node;
-	const struct model_topic *topic;
-};
-
-static struct about about_subscription(const struct model_subscription *subscription)
-{
-	if (!subscription)
-		return (struct about){ NULL, NULL };
-	return (struct about){ subscription->node, subscription->topic };
-}
-
-static struct about about_callback(const struct model_callback *callback)
-{
-	struct about about = about_subscription(callback->subscription);
-
-	about.node = model_callback_node(callback);
-	return about;
-}
-
-static struct about about_object(enum handle kind, const void *object)
-{
-	const struct subscription_object *subscription = object;
-
-	switch (kind) {
-	case HANDLE_CALLBACK:
-		return about_callback(object);
-	case HANDLE_PUBLISHER:
-	case HANDLE_RMW_PUBLISHER:
-		return (struct about){ ((const struct model_publisher *)object)->node,
-				       ((const struct model_publisher *)object)->topic };
-	case HANDLE_SUBSCRIPTION:
-	case HANDLE_RMW_SUBSCRIPTION:
-		return about_subscription(object);
-	case HANDLE_BUFFER:
-	case HANDLE_IPB:
-		subscription = ((const struct buffer *)object)->object;
-		/* fall through */
-	case HANDLE_SUBSCRIPTION_OBJECT:
-		return about_subscription(subscription ? subscription->pub.subscription : NULL);
-	case HANDLE_TIMER:
-		return (struct about){ ((const struct model_timer *)object)->node, NULL };
-	case HANDLE_SERVICE:
-	case HANDLE_RMW_SERVICE:
-	case HANDLE_CLIENT:
-	case HANDLE_RMW_CLIENT:
-		return (struct about){ ((const struct model_service *)object)->node, NULL };
-	case HANDLE_STATE_MACHINE:
-		return (struct about){ ((const struct model_state_machine *)object)->node, NULL };
-	case HANDLE_NODE:
-		return (struct about){ object, NULL };
-	default:
-		return (struct about){ NULL, NULL };
-	}
-}
-
-/* ---- the request ---- */
-
-/*
- * An event of several objects is requested when at least one of them is requested and none is
- * excluded.
- */
-struct verdict {
-	bool node, topic, left_out;
-	unsigned objects;
-};
-
-/* A name is compared with globs once, not for each event. */
-enum said {
-	SAID = 1, /* the other bits are known */
-	SAID_ASKED = 2,
-	SAID_LEFT_OUT = 4,
-};
-
-static unsigned said_of(struct array *said, uint32_t index, const struct opt_list *globs,
-			const char *name)
-{
-	uint8_t *known = array_at(said, index, sizeof(*known)), bits;
-
-	if (known && *known)
-		return *known;
-	bits = SAID | (selection_matches(globs, name) ? SAID_ASKED : 0) |
-	       (selection_leaves_out(globs, name) ? SAID_LEFT_OUT : 0);
-	if (known)
-		*known = bits;
-	return bits;
-}
-
-static void judge(struct concern *concern, struct verdict *verdict, struct about about)
-{
-	const struct selection *selection = concern->selection;
-	const unsigned node = about.node ? said_of(&concern->node_said, about.node->index,
-						   &selection->node, about.node->full_name)
-			      : concern->no_node;
-	const unsigned topic = about.topic ? said_of(&concern->topic_said, about.topic->index,
-						     &selection->topic, about.topic->name)
-			       : concern->no_topic;
-
-	verdict->objects++;
-	verdict->node |= (node & SAID_ASKED) != 0;
-	verdict->topic |= (topic & SAID_ASKED) != 0;
-	verdict->left_out |= ((node | topic) & SAID_LEFT_OUT) != 0;
-}
-
-static bool is_asked(struct concern *concern, struct verdict verdict)
-{
-	if (!verdict.objects)
-		judge(concern, &verdict, (struct about){ NULL, NULL });
-	return verdict.node && verdict.topic && !verdict.left_out;
-}
 
 /* ---- one event ---- */
 
@@ -266,11 +92,11 @@ static bool address_of(const struct kymo_field *field, const struct kymo_ctf_val
 
 /* Judges each object that @event names. Return: 0, or -ENOMEM. */
 static int judge_handles(struct concern *concern, const struct kymo_ctf_event *event,
-			 const struct process *process, struct verdict *verdict)
+			 const struct process *process, struct concern_verdict *verdict)
 {
 	const struct bound_row *bound = &concern->model->bound[event->bound];
 	const struct kymo_point *point = &kymo_points[bound->point];
-	const struct names *names = &concern->names[bound->point];
+	const struct concern_names *names = &concern->names[bound->point];
 
 	for (unsigned i = 0; i < names->count; i++) {
 		unsigned field = names->at[i].field;
@@ -282,7 +108,8 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 			continue;
 		object = model_handle(concern->model, process, kind, address);
 		if (object)
-			judge(concern, verdict, about_object(kind, object));
+			concern_judge(&concern->request, verdict,
+				      concern_about_object(kind, object));
 		if (bound->is_init && !concern->learned &&
 		    !remember(concern, (struct reference){ concern->inits, process, kind, address,
 							   object }))
@@ -293,17 +120,17 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 
 /* An event without handles belongs to the activity of its thread. */
 static void judge_thread(struct concern *concern, struct thread *thread,
-			 struct verdict *verdict)
+			 struct concern_verdict *verdict)
 {
 	const struct frame *frame = model_frame_of(thread);
-	struct about about = { NULL, NULL };
+	struct concern_about about = { NULL, NULL };
 
 	if (frame)
 		about.node = model_callback_node(&frame->callback->pub);
 	else if (thread->has_taken)
-		about = about_subscription(thread->taken.subscription);
+		about = concern_about_subscription(thread->taken.subscription);
 	if (about.node || about.topic)
-		judge(concern, verdict, about);
+		concern_judge(&concern->request, verdict, about);
 }
 
 /*
@@ -314,7 +141,7 @@ static struct judged *judged_at(struct concern *concern, const struct kymo_ctf_e
 				const struct process *process, struct judged *key)
 {
 	const unsigned point = concern->model->bound[event->bound].point;
-	const struct names *names = &concern->names[point];
+	const struct concern_names *names = &concern->names[point];
 	const struct kymo_ctf_value *value = &event->value[names->at[0].field];
 
 	if (!names->is_one || !value->present)
@@ -337,7 +164,7 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
 	struct judged *judged = NULL, key;
 	struct thread *thread;
-	struct verdict verdict = { 0 };
+	struct concern_verdict verdict = { 0 };
 	int status = 0;
 
 	if (!is_init && !concern->learned)
@@ -358,12 +185,12 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 	concern->inits += is_init;
 	/* An object that is not known yet may become known without an init event. */
 	if (judged && verdict.objects) {
-		key.is_asked = is_asked(concern, verdict);
+		key.is_asked = concern_is_asked(&concern->request, verdict);
 		*judged = key;
 	}
 	if (thread && !verdict.objects)
 		judge_thread(concern, thread, &verdict);
-	return status ? status : is_asked(concern, verdict);
+	return status ? status : concern_is_asked(&concern->request, verdict);
 }
 
 static uint32_t host_of(const struct concern *concern, const struct kymo_ctf_event *event)
@@ -427,8 +254,7 @@ int concern_event(struct concern *concern, const struct kymo_ctf_event *event)
 static int bind_model(struct concern *concern, bool learns, struct kymo_err *err)
 {
 	model_destroy(concern->model);
-	array_free(&concern->node_said);
-	array_free(&concern->topic_said);
+	concern_request_forget(&concern->request);
 	concern->model = NULL;
 	concern->inits = 0;
 	if (model_create(&concern->model, err))
@@ -448,11 +274,11 @@ static int judge_inits(struct concern *concern)
 	if (!concern->init_wanted)
 		return -ENOMEM;
 	/* Init events that name no object. */
-	if (is_asked(concern, (struct verdict){ 0 }))
+	if (concern_is_asked(&concern->request, (struct concern_verdict){ 0 }))
 		memset(concern->init_wanted, 0xff, concern->init_count / 8 + 1);
 	for (size_t i = 0; i < concern->references;) {
 		uint64_t init = concern->reference[i].init;
-		struct verdict verdict = { 0 };
+		struct concern_verdict verdict = { 0 };
 
 		for (; i < concern->references && concern->reference[i].init == init; i++) {
 			struct reference *r = &concern->reference[i];
@@ -461,12 +287,12 @@ static int judge_inits(struct concern *concern)
 				r->object = model_handle(concern->model, r->process, r->kind,
 							 r->address);
 			if (r->object)
-				judge(concern, &verdict,
-				      about_object(r->kind, r->object));
+				concern_judge(&concern->request, &verdict,
+					      concern_about_object(r->kind, r->object));
 		}
 		concern->init_wanted[init / 8] &= (uint8_t)~(1u << (init % 8));
-		concern->init_wanted[init / 8] |= (uint8_t)(is_asked(concern, verdict)
-							    << (init % 8));
+		if (concern_is_asked(&concern->request, verdict))
+			concern->init_wanted[init / 8] |= (uint8_t)(1u << (init % 8));
 	}
 	free(concern->reference);
 	concern->reference = NULL;
@@ -504,11 +330,10 @@ int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 	concern->reader = reader;
 	concern->selection = selection;
 	concern->of_objects = selection_objects(selection);
-	concern->no_node = selection_node(selection, NULL) ? SAID_ASKED : 0;
-	concern->no_topic = selection_topic(selection, NULL) ? SAID_ASKED : 0;
+	concern_request_open(&concern->request, selection);
 	concern->growing = growing;
 	concern->learned = growing;
-	find_names(concern->names);
+	concern_find_names(concern->names);
 	if (bind_model(concern, !growing, err) || (!growing && learn(concern, &options, err))) {
 		concern_destroy(concern);
 		return -1;
@@ -523,8 +348,7 @@ void concern_destroy(struct concern *concern)
 	if (!concern)
 		return;
 	model_destroy(concern->model);
-	array_free(&concern->node_said);
-	array_free(&concern->topic_said);
+	concern_request_forget(&concern->request);
 	map_free(&concern->owners);
 	pool_free(&concern->pool);
 	free(concern->reference);
