@@ -9,7 +9,7 @@
  * Within a process, Humble has no ring buffer events. Messages are identified by their address:
  *     rclcpp_intra_publish(message) -> message_construct(message, copy)* -> dispatch_intra(copy)
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *                                     or, up to Iron, that of the message
  *     rmw_take -> take_content, on one thread
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 /* Of an address of the middleware; the init event of the object comes next. */
 struct type {

@@ -10,7 +10,7 @@
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
  *     model_callers.c    ... their clients                 model_actions.c    goals of actions
- *     model_startup.c    what is start-up
+ *     model_startup.c    what is start-up             model_sent.c        messages that can still be received
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
  */
@@ -78,116 +78,7 @@ enum want {
 	WANT_GIL = 1u << 9,
 };
 
-/* rcl creates this number of services for each lifecycle node. */
-#define LIFECYCLE_SERVICES 5u
-
-struct process {
-	struct model_process pub;
-	int64_t last_ns;		/* of the latest event */
-	uint64_t losses;                /* how often events of one of its threads were lost */
-	/* It has ring buffers, so their events show the path of its messages. */
-	bool has_buffers;
-	bool sends, receives; /* the trace has dds_send, dds_receive of it */
-
-	/* Services of the latest lifecycle node whose callbacks are not known yet. */
-	struct service *waiting[LIFECYCLE_SERVICES];
-	unsigned waiting_count;
-	struct code *codes; /* model_code.c */
-};
-
-/* A run of a callback that has begun on a thread and has not ended. */
-struct frame {
-	struct callback *callback;
-	uint64_t id;			/* of the run */
-	unsigned published;
-	struct call *call;		/* the service call that the run serves */
-	uint64_t call_id;
-	struct call *answered; /* the service call whose response the run handles */
-	uint64_t answered_id;
-	int64_t start_ns;
-	int64_t due_ns, idle_ns; /* as in struct model_instance */
-	bool is_intra;
-	bool doubtful;			/* events of its stream were lost since its start */
-	bool has_message;
-	bool is_startup, is_resumed;	/* as in struct model_instance */
-	struct model_message message;
-};
-
-/* If callbacks are nested deeper than this, the model assumes that their ends were lost. */
-#define FRAMES_MAX 32u
-
-#define RECENT_RUNS 4u
-
-struct thread {
-	struct model_thread pub;
-	struct process *process;
-	uint32_t trace, stream;		/* where it was last seen */
-	bool many_streams;		/* per-CPU buffers: its events are in several streams */
-	unsigned left;			/* runs in progress of callbacks without room */
-	uint64_t resumes; /* the callback whose next start goes on after an await; 0: none */
-
-	struct frame *frame;		/* callbacks in progress, the outermost first */
-	unsigned frame_count, frame_size;
-
-	/* The publish call in progress: rclcpp_publish, rcl_publish, rmw_publish of one message. */
-	struct {
-		uint64_t message;	/* 0: none */
-		int64_t ns, rcl_ns, stamp_ns;
-		struct publisher *publisher;
-	} publish;
-	/* What the message that is about to be written contains. */
-	struct {
-		uint64_t handle, message; /* 0: none */
-		uint64_t size;
-		int64_t stamp_ns;
-	} content;
-	/*
-	 * A message that was written and whose source timestamp comes in a later event (CARET on
-	 * Humble).
-	 */
-	struct sent *unstamped;
-	uint64_t unstamped_message;
-
-	/* The latest rclcpp_intra_publish: the enqueues after it belong to it. */
-	struct {
-		uint64_t id;		/* 0: none */
-		int64_t ns;
-		struct publisher *publisher;
-		bool alone;		/* no rmw_publish of the same call yet */
-		const struct callback *from;
-		uint64_t from_instance;
-	} intra;
-
-	/* a message was received, and its callback has not begun yet */
-	bool has_taken;
-	struct model_message taken;
-
-	bool has_state;			/* the state of its executor is known */
-	struct model_executor_interval state;
-
-	/* The client that it sends a request of, and since when; NULL: none. */
-	struct {
-		struct service *client;
-		int64_t ns;
-	} sends;
-	/* a request was received, and its callback has not begun yet */
-	struct call *request;
-	uint64_t request_id;
-	struct call *
-		response; /* a response was received, and the client's callback has not begun yet */
-	uint64_t response_id;
-	struct service *response_client;
-	/* Its latest runs that the executor called, for what a goal waited for; a ring. */
-	struct recent_run {
-		const struct callback *callback;
-		int64_t start_ns, end_ns;
-	} recent[RECENT_RUNS];
-	unsigned next_recent;
-	/* The result of a goal was received, and the executor has not gone on since. */
-	struct goal *result_goal;
-	uint64_t result_id;
-};
-
+#include "analysis/model/model_internal_threads.h"
 #include "analysis/model/model_internal_objects.h"
 
 /* A growing list of pointers, one per kind of object. */
@@ -443,18 +334,11 @@ void model_bind_update(struct model *model);
 bool model_bind_is_late(const struct model *model, unsigned wants);
 
 /* model_runs.c */
-void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
 /*
  * The callback that runs on @thread, or NULL. Also NULL when the end of that callback may have been
  * lost.
  */
 struct frame *model_frame_of(struct thread *thread);
-
-/* model_path.c, each step */
-void model_publish_step(struct model *model, const struct now *now,
-			const struct model_publish_step *step);
-void model_take_step(struct model *model, const struct now *now,
-		     const struct model_take_step *step);
 
 /* model_lifecycle.c */
 struct service *model_service_waiting(struct process *process);
@@ -470,62 +354,15 @@ void model_call_started(struct model *model, struct thread *thread, struct frame
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns);
 
 /* model_links.c */
-void model_causes(struct model *model, const struct model_message *message);
 void model_rules_publisher(struct model *model, struct publisher *publisher);
 void model_rules_subscription(struct model *model, struct subscription *subscription);
 void model_link_started(const struct frame *frame);
 void model_link_ended(const struct frame *frame, int64_t ns);
-
-/* model_caret.c */
-void model_copy_published(struct model *model, const struct process *process,
-			  const struct model_message *message);
 
 /* model_code.c */
 /* The code of callbacks of @process with this symbol, or NULL. */
 struct code *model_code_of(const struct process *process, const char *symbol);
 void model_code_free(struct model *model);
 
-/* model_content.c */
-/* The type of the messages of a middleware's object, for a new publisher or subscription. */
-void model_content_type(struct model *model, const struct process *process, uint64_t rmw_handle,
-			struct topic *topic, const char **name, uint64_t *size);
-/* @sent is @message, which @thread writes: what it contains. */
-void model_content_sent(struct thread *thread, struct sent *sent, uint64_t message);
-
-/* model_path.c: fills in message->dds. */
-void model_path_taken(const struct model *model, struct model_message *message);
-
-/* What the middleware's events say of a message that @subscription never received. */
-struct path_seen {
-	bool sends, receives, caches; /* the two processes and the reader have such events */
-	bool sent, received, cached;  /* this message has one */
-	bool is_whole;		      /* none of this time is forgotten */
-};
-struct path_seen model_path_seen(const struct model *model, const struct model_message *message,
-				 const struct model_subscription *subscription);
-
-/* model_lost.c */
-void model_lost_qos(struct model *model, const struct process *process, uint64_t rmw_handle,
-		    struct model_qos *qos);
-enum model_lost model_lost_where(const struct model *model, const struct model_message *message,
-				 const struct model_subscription *subscription);
-/* It was in the queue, and the subscription took a later one of the same publisher. */
-enum model_lost model_lost_in_queue(const struct model_message *message);
-
-/* model_flow.c */
-/* The handler; CARET records the event under another name. */
-void model_rmw_publish(struct model *model, const struct now *now);
-void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns);
-struct sent *model_sent_begin(struct model *model, const struct now *now,
-			      struct publisher *publisher, bool chained);
-void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address);
-void model_unstamped_flush(struct model *model, struct thread *thread);
-struct sent *model_sent_unstamped(struct model *model, const struct now *now,
-				  const struct topic *topic, int64_t source_ns); /* model_caret.c */
-void model_take(struct model *model, const struct now *now, struct subscription *subscription,
-		int64_t source_ns, uint64_t address);
-void model_taken_flush(struct model *model, struct thread *thread);
-void model_taken_set(struct model *model, struct thread *thread,
-		     const struct model_message *message);
 
 #endif

@@ -8,7 +8,7 @@
  * rclcpp_intra_publish of its thread, and stores the message under (buffer, index). The dequeue of
  * the same index finds the message, and the next callback of that thread receives it.
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 static void place_unlink(struct model *model, struct buffer *buffer, struct place *place)
 {

@@ -3,7 +3,7 @@
  * Indirect causes: message_link_* annotations, and rules of the user. When a linked publisher
  * publishes, the causes are the latest runs of the callbacks of all linked subscriptions.
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * The middleware never connects a publisher and a subscription with incompatible QoS; to know this
  * needs no events of the middleware.
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * event has exactly the creation time of the present object, it is a repetition (recorders may copy
  * init events more than once) and changes nothing.
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #include <stdio.h>
 #include <string.h>

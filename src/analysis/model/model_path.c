@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #define WAYS_MAX 16384u
 

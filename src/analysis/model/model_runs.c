@@ -3,7 +3,7 @@
  * Starts and ends of callbacks, and the message that each run was called with.
  * docs/answers/report.md defines which end belongs to which start.
  */
-#include "analysis/model/model_internal.h"
+#include "analysis/model/model_internal_messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ struct frame *model_frame_of(struct thread *thread)
 }
 
 /* The end of frame @at is not in the trace: report it as unfinished. */
-void model_frame_abandon(struct model *model, struct thread *thread, unsigned at)
+static void frame_abandon(struct model *model, struct thread *thread, unsigned at)
 {
 	struct model_instance instance = instance_of(thread, &thread->frame[at], at);
 
@@ -84,9 +84,9 @@ static struct frame *frame_push(struct model *model, struct thread *thread,
 
 	for (i = 0; i < thread->frame_count; i++)
 		if (thread->frame[i].callback == callback)
-			model_frame_abandon(model, thread, i--);
+			frame_abandon(model, thread, i--);
 	if (thread->frame_count == FRAMES_MAX)
-		model_frame_abandon(model, thread, 0);
+		frame_abandon(model, thread, 0);
 	if (!frame_room(thread)) {
 		model->out_of_memory = true;
 		return NULL;
@@ -259,12 +259,12 @@ static void on_callback_end(struct model *model, const struct now *now)
 	}
 	/* Nested runs are over, too, with or without an end event. */
 	while (thread->frame_count > at + 1)
-		model_frame_abandon(model, thread, thread->frame_count - 1);
+		frame_abandon(model, thread, thread->frame_count - 1);
 	/* A run that began before a pause may have ended in it, and this is the end of a later
 	 * one. */
 	if (thread->frame[at].doubtful ||
 	    thread->frame[at].start_ns <= model_resumed_of(model, thread, now->ns)) {
-		model_frame_abandon(model, thread, at);
+		frame_abandon(model, thread, at);
 		return;
 	}
 	instance = instance_of(thread, &thread->frame[at], at);
@@ -292,7 +292,7 @@ static void doubt_frames(struct model *model, struct thread *thread)
 static void abandon_frames(struct model *model, struct thread *thread)
 {
 	while (thread->frame_count)
-		model_frame_abandon(model, thread, thread->frame_count - 1);
+		frame_abandon(model, thread, thread->frame_count - 1);
 }
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
