@@ -23,7 +23,7 @@
  *   reader_grow.c    looks again at a trace that grows
  *   reader_text.c    events as text; reader_json.c: as JSON; reader_print.c: what the two share
  *   reader_state.c   warnings, counts, descriptions: needs none of the others but stream_clone.c
- *   copy.c           writes a trace again
+ *   copy/            writes a trace again
  */
 #ifndef KYMO_CTF_READER_IMPL_H
 #define KYMO_CTF_READER_IMPL_H

@@ -42,6 +42,7 @@ ROOMS = {
     "ctf/tsdl": "ctf/format",
     "ctf/write": "ctf/format",
     "ctf/read": "ctf/format ctf/tsdl",
+    "ctf/read/copy": "ctf/read",
 
     "kernel": "abi base ctf/format ctf/write",
 
@@ -203,7 +204,8 @@ DOORS = {
     "ctf/format": "arena bits framing index lock packed tail",
     "ctf/tsdl": "ctf2_form ctf2_write role scope tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
-    "ctf/read": "copy reader",
+    "ctf/read": "reader",
+    "ctf/read/copy": "copy",
     "recorder/runtime": "agent_lock alive claim counts_left domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
     "recorder/records": "classes left_out_set record_walk",
     "recorder/filter": "filter filter_rules",

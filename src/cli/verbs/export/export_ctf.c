@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
-#include "ctf/read/copy.h"
+#include "ctf/read/copy/copy.h"
 #include "recorder/trace/trace_dir.h"
 
 /* The recorder's accounts are those of the whole trace. Without them the copy has none either. */

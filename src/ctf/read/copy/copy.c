@@ -4,7 +4,7 @@
  * packet is cut: find_run() finds the events of a packet that are wanted, put_run() writes them
  * behind a header with new times and sizes.
  */
-#include "ctf/read/copy.h"
+#include "ctf/read/copy/copy.h"
 
 #include <endian.h>
 #include <errno.h>
