@@ -9,7 +9,7 @@
 #define KYMO_CTF_HEADER_FAST_H
 
 #include "ctf/format/bits.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 /* The next value of @clock whose low @bits are @low; they overflowed at most once. */
 static inline uint64_t clock_forward(uint64_t clock, uint64_t low, unsigned bits)

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "ctf/format/bits.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define MAGIC 0xc1fc1fc1u
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define LANES 4				/* batches of a stream: one being read, the others ahead */
 #define TOTAL_BYTES ((size_t)8 << 20)	/* of windows, over all lanes; records take as much again */

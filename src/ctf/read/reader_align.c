@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define CHANGE_MAX 4e18
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 static void unbind(struct ctf_node *node)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctf/format/packed.h"
 #include "ctf/read/reader_impl.h"
 
 #define ARCHIVES "/archives/"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 struct stream_class *trace_class(struct ctf_trace *trace, uint64_t id)
 {

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "ctf/format/lock.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define RENAMES_MAX 3 /* of one file, while one look at it */
 

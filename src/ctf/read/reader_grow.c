@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define LISTS_MAX 3 /* of a directory, until no chunk is missing */
 #define MOVES_MAX \

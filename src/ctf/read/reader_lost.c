@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define SUFFIX ".lost"
 

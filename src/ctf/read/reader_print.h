@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 struct print_level {
 	enum ctf_kind kind;		/* of the container */

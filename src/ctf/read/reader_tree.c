@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define TREE_DEPTH_MAX 16
 #define TRACES_MAX 65536

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ctf/format/bits.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define BATCH_RECORDS 256
 #define BATCH_FIRST 32 /* of a stream that has few events */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 static size_t slot_count(const struct ctf_stream *s)
 {

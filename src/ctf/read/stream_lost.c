@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "ctf/format/bits.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 static int compare(uint64_t a, uint64_t b)
 {

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/io.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
 #define WINDOW_MIN ((size_t)8 << 10)

@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 #include "base/io.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 #include "ctf/tsdl/ctf2_write.h"
 #include "ctf/tsdl/tsdl_write.h"
 
