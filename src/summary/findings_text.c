@@ -313,20 +313,26 @@ static const struct summary_entity *latest_loop(const struct summary *summary)
 
 char *summary_nothing_text(const struct summary *summary, char *buffer, size_t size)
 {
-	char time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX];
+	char time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 16];
 	const struct summary_entity *entity;
 	struct summary_finding slowest;
 	const bool ran = summary_slowest(summary, &slowest);
+	int64_t worst_ns, p99_ns;
 
 	entity = ran ? slowest.entity : latest_loop(summary);
 	if (!entity) {
 		snprintf(buffer, size, "Nothing stands out.");
 		return buffer;
 	}
-	text_ns(time, ran ? slowest.worst_ns : (int64_t)entity->histogram[SUMMARY_LATENCY].max);
-	text_ns(p99, (int64_t)histogram_quantile(&entity->histogram[SUMMARY_LATENCY], 0.99));
-	snprintf(buffer, size, "Nothing stands out. %s: %s, %s%s at worst (p99 %s).",
-		 ran ? "Slowest reaction" : "Latest wake-up", entity->label, time,
-		 ran ? "" : " late", p99);
+	worst_ns = ran ? slowest.worst_ns : (int64_t)entity->histogram[SUMMARY_LATENCY].max;
+	p99_ns = (int64_t)histogram_quantile(&entity->histogram[SUMMARY_LATENCY], 0.99);
+	/* the percentiles count start-up */
+	if (p99_ns > worst_ns)
+		snprintf(usual, sizeof(usual), " after start-up");
+	else
+		snprintf(usual, sizeof(usual), " (p99 %s)", text_ns(p99, p99_ns));
+	snprintf(buffer, size, "Nothing stands out. %s: %s, %s%s at worst%s.",
+		 ran ? "Slowest reaction" : "Latest wake-up", entity->label,
+		 text_ns(time, worst_ns), ran ? "" : " late", usual);
 	return buffer;
 }

@@ -57,7 +57,7 @@ function nothing() {
 		return panel(el('h2', {}, 'Nothing to show'), null, el('p', {}, D.why_empty));
 	const slowest = D.slowest && entities[D.slowest.entity], loop = of_kind('loop').filter(other => other.latency).sort((a, b) => b.latency.max - a.latency.max)[0];
 	return panel(el('h2', { class: 'ok' }, 'Nothing stands out.'), null, slowest ? el('p', {}, 'Slowest reaction: ', entity_link(slowest, 200), ', ' +
-		ns_text(D.slowest.worst) + ' at worst' + (slowest.latency ? ' (p99 ' + ns_text(slowest.latency.p99) + ').' : '.'))
+		ns_text(D.slowest.worst) + ' at worst' + (!slowest.latency ? '.' : slowest.latency.p99 > D.slowest.worst ? ' after start-up.' : ' (p99 ' + ns_text(slowest.latency.p99) + ').'))
 		: loop ? el('p', {}, 'Latest wake-up: ', entity_link(loop, 200), ', ' + ns_text(loop.latency.max) + ' late at worst (p99 ' + ns_text(loop.latency.p99) + ').') : null);
 }
 
