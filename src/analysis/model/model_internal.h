@@ -5,9 +5,9 @@
  *     model.c            life cycle, dispatch, losses; it calls the parts:
  *     model_objects.c    init events                       model_flow.c       messages through the middleware
  *     model_callbacks.c  ... of callbacks                  model_intra.c      messages within a process
- *     model_groups.c     ... of executors and groups       model_path.c       messages inside the middleware, and step by step
+ *     model_groups.c     ... of callback groups            model_path.c       messages inside the middleware, and step by step
  *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
- *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
+ *     model_links.c      indirect causes                   model_executors.c  executors, and states of their threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
  *     model_callers.c    ... their clients                 model_actions.c    goals of actions
  *     model_startup.c    what is start-up             model_sent.c        messages that can still be received
@@ -326,6 +326,19 @@ static inline int64_t model_resumed_of(const struct model *model, const struct t
 const struct model_callback_group *model_member_of(const struct model *model,
 						   const struct process *process, enum handle kind,
 						   uint64_t handle, int64_t born_ns);
+/* The object with this @handle, a member of *@group, is of @node: *@group may be another one. */
+void model_member_node(struct model *model, const struct now *now, enum handle kind,
+		       uint64_t handle, const struct model_node *node,
+		       const struct model_callback_group **group);
+
+/* model_executors.c */
+/* The executor at @address at @ns; the oldest one if all are younger. NULL: none. */
+struct executor *model_executor_at(const struct model *model, const struct process *process,
+				   uint64_t address, int64_t ns);
+struct executor *model_executor_new(struct model *model, const struct now *now, uint64_t address);
+struct collector *model_collector_at(struct model *model, const struct now *now, uint64_t address);
+/* Sets the executor of @group, from its link. */
+void model_group_resolve(const struct model *model, struct group *group);
 
 /* model_bind.c */
 int model_bind_build(struct model *model);

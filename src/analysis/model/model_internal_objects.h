@@ -18,18 +18,30 @@ struct executor {
 	struct model_executor pub;
 	bool constructed;
 	int64_t collected_ns; /* time of the event that names its collector; 0: none yet */
+	struct executor *before; /* at the same address, older; NULL: none */
+	struct executor *collected_before; /* had its collector before it, by collected_ns */
 };
 
 /*
  * The object in which an executor keeps its groups: static executors, and all executors of Jazzy.
  */
 struct collector {
-	struct executor *executor;	/* NULL: not in the trace yet */
+	struct executor *executor;	/* the latest one; NULL: not in the trace yet */
+};
+
+/* What a group was added to, and when. */
+struct group_link {
+	struct collector *collector;	/* NULL: to the executor directly */
+	uint64_t executor;		/* then its address */
+	int64_t ns;			/* 0: not added yet */
 };
 
 struct group {
 	struct model_callback_group pub;
-	struct collector *collector;	/* NULL: it was added to the executor directly */
+	struct group_link link, link_before;	/* the latest two */
+	const struct model_node *node;	/* of its first member; NULL: not known */
+	int64_t since_ns;		/* what is older is of the group before */
+	struct group *before;		/* at the same address, older; NULL: none */
 };
 
 /* The membership of an rcl handle in a group. */

@@ -12,6 +12,7 @@
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of the latest event */
+	int64_t linked_ns;		/* the latest time that a group was added to an executor */
 	uint64_t losses;                /* how often events of one of its threads were lost */
 	/* It has ring buffers, so their events show the path of its messages. */
 	bool has_buffers;

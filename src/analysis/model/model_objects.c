@@ -271,6 +271,8 @@ static void on_rclcpp_timer_link_node(struct model *model, const struct now *now
 		return;
 	timer->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
 	timer->pub.linked_ns = now->true_ns;
+	model_member_node(model, now, HANDLE_MEMBER_TIMER, timer->pub.handle, timer->pub.node,
+			  &timer->pub.group);
 }
 
 /* ---- services, clients ---- */

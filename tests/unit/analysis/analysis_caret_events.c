@@ -87,6 +87,151 @@ static void executors_of_jazzy(void **state)
 	assert_string_equal(model_executor(f->model, 1)->type, "multi_threaded_executor");
 }
 
+#define NODE(ns, handle)									\
+	CARET(1000 + (ns), "rcl_node_init", "node_handle", P(handle), "rmw_handle", P(0x11),	\
+	      "\"node_name", "n", "\"namespace", "/", "init_timestamp", P(ns))
+#define CONSTRUCT(ns, type)									\
+	CARET(1000 + (ns), "construct_executor", "executor_addr", P(0x1),			\
+	      "\"executor_type_name", type, "init_timestamp", P(ns))
+#define ADD_TO(ns, executor, group)								\
+	CARET(1000 + (ns), "add_callback_group", "executor_addr", P(executor),			\
+	      "callback_group_addr", P(group), "\"group_type_name", "reentrant",		\
+	      "init_timestamp", P(ns))
+#define COLLECT(ns)										\
+	CARET(1000 + (ns), "executor_entity_collector_to_executor", "executor_addr", P(0x1),	\
+	      "entities_collector_addr", P(0x3), "init_timestamp", P(ns))
+#define ADD_TO_COLLECTOR(ns, group)								\
+	CARET(1000 + (ns), "callback_group_to_executor_entity_collector",			\
+	      "entities_collector_addr", P(0x3), "callback_group_addr", P(group),		\
+	      "\"group_type_name", "reentrant", "init_timestamp", P(ns))
+
+static const char *executor_of(const struct feed *f, unsigned group)
+{
+	return model_callback_group(f->model, group)->executor->type;
+}
+
+/* Two executors at one address, one after the other; the events come kind by kind. */
+static void executor_again(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 1, 1);
+	ADD_TO(2, 0x1, 0x20);
+	ADD_TO(12, 0x1, 0x21);
+	CONSTRUCT(11, "second");
+	CONSTRUCT(1, "first");
+	assert_int_equal(model_count(f->model, MODEL_EXECUTOR), 2);
+	assert_string_equal(executor_of(f, 0), "first");
+	assert_string_equal(executor_of(f, 1), "second");
+	/* Executors before groups. */
+	ADD_TO(3, 0x1, 0x22);
+	assert_string_equal(executor_of(f, 2), "first");
+	/* Told again: nothing changes. */
+	CONSTRUCT(1, "first");
+	ADD_TO(2, 0x1, 0x20);
+	ADD_TO(13, 0x1, 0x20);
+	ADD_TO(2, 0x1, 0x20);
+	assert_string_equal(executor_of(f, 0), "second");
+	/* A third one, of which a group is told first. */
+	ADD_TO(22, 0x1, 0x23);
+	assert_string_equal(executor_of(f, 3), "second");
+	CONSTRUCT(21, "third");
+	assert_string_equal(executor_of(f, 3), "third");
+	assert_string_equal(executor_of(f, 1), "second");
+	assert_int_equal(model_count(f->model, MODEL_EXECUTOR), 3);
+}
+
+/* The same for executors of Jazzy, whose collectors are at one address, too. */
+static void collector_again(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 1, 1);
+	COLLECT(1);
+	CONSTRUCT(2, "first");
+	ADD_TO_COLLECTOR(3, 0x20);
+	COLLECT(11);
+	assert_string_equal(executor_of(f, 0), "first");
+	CONSTRUCT(12, "second");
+	ADD_TO_COLLECTOR(13, 0x21);
+	assert_string_equal(executor_of(f, 0), "first");
+	assert_string_equal(executor_of(f, 1), "second");
+	/* Kind by kind, in another process. */
+	on(f, 2, 2);
+	ADD_TO_COLLECTOR(13, 0x21);
+	ADD_TO_COLLECTOR(3, 0x20);
+	COLLECT(11);
+	COLLECT(1);
+	CONSTRUCT(2, "first");
+	CONSTRUCT(12, "second");
+	assert_int_equal(model_count(f->model, MODEL_EXECUTOR), 4);
+	assert_string_equal(executor_of(f, 2), "second");
+	assert_string_equal(executor_of(f, 3), "first");
+}
+
+/* A static executor at the address of another one, with its collector. */
+static void static_executor_again(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 1, 1);
+	for (int64_t ns = 10; ns <= 20; ns += 10) {
+		CARET(ns, "construct_static_executor", "executor_addr", P(0x1),
+		      "entities_collector_addr", P(0x3), "\"executor_type_name",
+		      ns == 10 ? "first" : "second");
+		CARET(ns + 1, "add_callback_group_static_executor", "entities_collector_addr", P(0x3),
+		      "callback_group_addr", P(ns), "\"group_type_name", "reentrant");
+	}
+	assert_string_equal(executor_of(f, 0), "first");
+	assert_string_equal(executor_of(f, 1), "second");
+}
+
+static const struct model_callback_group *group_now(const struct feed *f, unsigned timer)
+{
+	return model_timer(f->model, timer)->group;
+}
+
+/* A group at the address of one that is gone: its node is at the address of the first one's. */
+static void group_again(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 1, 1);
+	CONSTRUCT(1, "first");
+	for (int64_t ns = 10; ns <= 20; ns += 10) {
+		NODE(ns, 0x10);
+		CARET(ns + 1, "rcl_timer_init", "timer_handle", P(0x40 + ns), "period", P(1000));
+		group_of_timer(f, ns + 2, 0x20, 0x40 + P(ns));
+		/* The executor may see the group before the timer has its node. */
+		if (ns == 20)
+			ADD_TO(ns + 3, 0x2, 0x20);
+		CARET(ns + 4, "rclcpp_timer_link_node", "timer_handle", P(0x40 + ns), "node_handle",
+		      P(0x10), "init_timestamp", P(ns + 4));
+		if (ns == 10)
+			ADD_TO(ns + 5, 0x1, 0x20);
+	}
+	assert_int_equal(model_count(f->model, MODEL_CALLBACK_GROUP), 2);
+	assert_ptr_not_equal(group_now(f, 0), group_now(f, 1));
+	assert_string_equal(group_now(f, 0)->executor->type, "first");
+	assert_int_equal(group_now(f, 1)->executor->address, 0x2);
+	/* Told late: of the first one. */
+	CARET(2000, "rcl_timer_init", "timer_handle", P(0x80), "period", P(1), "init_timestamp", P(16));
+	CARET(2001, "callback_group_add_timer", "callback_group_addr", P(0x20), "timer_handle", P(0x80),
+	      "init_timestamp", P(17));
+	assert_ptr_equal(group_now(f, 2), group_now(f, 0));
+	/* A group of rclpy may have members of two nodes that live. */
+	NODE(30, 0x18);
+	CARET(2002, "rcl_timer_init", "timer_handle", P(0x90), "period", P(1));
+	group_of_timer(f, 2003, 0x20, 0x90);
+	CARET(2004, "rclcpp_timer_link_node", "timer_handle", P(0x90), "node_handle", P(0x18));
+	assert_ptr_equal(group_now(f, 3), group_now(f, 1));
+	/* A group does not change its type. */
+	CARET(2010, "add_callback_group", "executor_addr", P(0x2), "callback_group_addr", P(0x20),
+	      "\"group_type_name", "mutually_exclusive");
+	assert_int_equal(model_count(f->model, MODEL_CALLBACK_GROUP), 3);
+	assert_string_equal(group_now(f, 1)->type, "reentrant");
+}
+
 /* When a recording begins, CARET tells old facts kind by kind, each with its true time. */
 static void facts_kind_by_kind(void **state)
 {
@@ -408,6 +553,10 @@ int main(void)
 		TEST(executors_up_to_iron),
 		TEST(static_executor),
 		TEST(executors_of_jazzy),
+		TEST(executor_again),
+		TEST(collector_again),
+		TEST(static_executor_again),
+		TEST(group_again),
 		TEST(facts_kind_by_kind),
 		TEST(buffers_kind_by_kind),
 		TEST(stamp_after_the_write),
