@@ -152,7 +152,7 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 	struct summary_entity *entity = summary_find(summary, kind, name, of);
 
 	if (!entity && !summary_limit_has(summary->limit, kind, name, of ? of : "")) {
-		summary->over = true;
+		summary->over = 1;
 		name = SUMMARY_OTHER;
 		of = "";
 		entity = summary_find(summary, kind, name, of);
@@ -360,7 +360,7 @@ int summary_merge(struct summary *into, const struct summary *from)
 	merge_trust(into, &from->trust);
 	for (unsigned i = 0; i < from->entities; i++)
 		merge_entity(into, from->entity[i]);
-	into->over |= from->over;
+	into->over += from->over;
 	into->left_objects += from->left_objects;
 	into->left_events += from->left_events;
 	into->failed |= from->failed;

@@ -234,7 +234,8 @@ struct summary {
 	unsigned entities, entities_size;
 	struct summary_names *names;
 	struct summary_limit *limit; /* of the entities, summary_limit.h; NULL: none */
-	bool over;   /* not all entities had room: the others count as "(other)" */
+	uint64_t over; /* windows in which not all entities had room: the others count as
+			  "(other)"; of one window 0 or 1 */
 	/* What the model had no room for (model_limit()) and did not tell before. What of it ran or
 	 * published counts as "(other)". */
 	uint64_t left_objects, left_events;

@@ -377,6 +377,9 @@ static void read_facts(struct summary *summary, struct json_object *object)
 	summary->windows = json_get_u64(object, "windows");
 	summary->nodes = json_get_u64(object, "nodes");
 	summary->processes = json_get_u64(object, "processes");
+	summary->over = json_get_u64(object, "over");
+	summary->left_objects = json_get_u64(object, "left_objects");
+	summary->left_events = json_get_u64(object, "left_events");
 	summary->trust = (struct summary_trust){
 		.lost_events = json_get_u64(trust, "lost_events"),
 		.lost_packets = json_get_u64(trust, "lost_packets"),

@@ -317,6 +317,15 @@ static void put_trust(struct json_text *json, const struct summary *summary)
 	json_text_close(json, '}');
 }
 
+/* What no file for users says: the processes, and what limits left out (summary_limit.h). */
+static void put_counts(struct json_text *json, const struct summary *summary)
+{
+	put_u64(json, "processes", summary->processes);
+	put_u64(json, "over", summary->over);
+	put_u64(json, "left_objects", summary->left_objects);
+	put_u64(json, "left_events", summary->left_events);
+}
+
 static void put_machine(struct json_text *json, const struct summary *summary)
 {
 	json_text_open(json, "machine", '{');
@@ -343,7 +352,7 @@ static void put_summary(struct json_text *json, const struct summary *summary, b
 	json_text_u64(json, "windows", summary->windows);
 	json_text_u64(json, "nodes", summary->nodes);
 	if (is_exact)
-		put_u64(json, "processes", summary->processes);
+		put_counts(json, summary);
 	put_trust(json, summary);
 	json_text_open(json, "entities", '[');
 	for (unsigned i = 0; i < summary->entities; i++)

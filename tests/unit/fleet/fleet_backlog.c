@@ -24,6 +24,9 @@ static void put(struct backlog *backlog, int64_t begin_ns, uint64_t runs)
 	struct kymo_err err;
 
 	entity->count[SUMMARY_RUNS] = runs;
+	summary->over = 1;
+	summary->left_objects = runs;
+	summary->left_events = 2 * runs;
 	for (uint64_t i = 0; i < runs; i++)
 		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], 1000 + i * i),
 				 0);
@@ -57,6 +60,11 @@ static uint64_t drain(struct backlog *backlog, unsigned *windows, unsigned *file
 		assert_int_equal(backlog_load(backlog, &item, &window), 0);
 		assert_string_equal(window.of.robot, "r2d2");
 		runs += window.summary->entity[0]->count[SUMMARY_RUNS];
+		assert_int_equal(window.summary->over, item.windows);
+		assert_int_equal(window.summary->left_objects,
+				 window.summary->entity[0]->count[SUMMARY_RUNS]);
+		assert_int_equal(window.summary->left_events,
+				 2 * window.summary->left_objects);
 		assert_int_equal(window.summary->entity[0]->histogram[SUMMARY_DURATION].count,
 				 window.summary->entity[0]->count[SUMMARY_RUNS]);
 		backlog_unload(&window);
