@@ -29,5 +29,8 @@ WHERE entity_kind = 'timer' AND late IS NOT NULL AND metric != '' GROUP BY softw
 SELECT robot, count() AS rows_of_windows, sum(window_s) / 3600 AS hours, max(window_s) AS longest_s, sum(lost) AS lost_events
 FROM kymo_windows FINAL WHERE entity_kind = 'window' GROUP BY robot ORDER BY hours LIMIT 10;
 
+-- Which robots have more names than serve.max-entities or serve.max-objects in their kymo.yaml has room for?
+SELECT robot, day, windows_over_entities, objects, events FROM kymo_left_out ORDER BY day DESC, objects DESC LIMIT 10;
+
 -- What fired, and why?
 SELECT robot, day, trigger, incidents, a_finding FROM kymo_incident_days ORDER BY day DESC, incidents DESC LIMIT 10;

@@ -62,6 +62,14 @@ SELECT robot, toDate(toDateTime(intDiv(at_ns, 1000000000))) AS day, trigger, cou
 FROM kymo_incidents FINAL
 GROUP BY robot, day, trigger;
 
+-- What the limits serve.max-entities and serve.max-objects left out, of each robot by day. A robot without a row left out nothing.
+CREATE VIEW IF NOT EXISTS kymo_left_out AS
+SELECT robot, toDate(toDateTime(intDiv(window_start, 1000000000))) AS day,
+       sumIf(count, entity = 'windows_over_entities') AS windows_over_entities, sumIf(count, entity = 'objects') AS objects,
+       sumIf(count, entity = 'events') AS events
+FROM kymo_windows FINAL WHERE entity_kind = 'left_out'
+GROUP BY robot, day;
+
 -- Buckets and counters of an hour of a robot, added up. Lambdas of version 18.16 cannot see columns of a view, so the
 -- columns are handed to them as arrays.
 CREATE VIEW IF NOT EXISTS kymo_hours AS

@@ -167,16 +167,34 @@ static void put_counters(struct otlp_put *put)
 		end_sum(put);
 }
 
+/* A number of the window itself. */
+static void put_sum(struct otlp_put *put, const char *name, const char *text, const char *unit,
+		    uint64_t value)
+{
+	begin_metric(put->pb, name, text, unit, 7);
+	put_number(put, NULL, NULL, value);
+	end_sum(put);
+}
+
 void otlp_metrics(struct otlp_put *put)
 {
+	const struct summary *summary = put->summary;
+
 	for (unsigned kind = 0; kind < SUMMARY_KINDS; kind++)
 		for (unsigned which = 0; which < SUMMARY_DISTRIBUTIONS; which++)
 			put_distribution(put, kind, which);
 	put_counters(put);
-	begin_metric(put->pb, "kymo.events", "Events that were read.", "{event}", 7);
-	put_number(put, NULL, NULL, put->summary->events);
-	end_sum(put);
-	begin_metric(put->pb, "kymo.events.lost", "Events that the recording lost.", "{event}", 7);
-	put_number(put, NULL, NULL, put->summary->trust.lost_events);
-	end_sum(put);
+	put_sum(put, "kymo.events", "Events that were read.", "{event}", summary->events);
+	put_sum(put, "kymo.events.lost", "Events that the recording lost.", "{event}",
+		summary->trust.lost_events);
+	put_sum(put, "kymo.windows.over_entities",
+		"Windows with more entities than serve.max-entities: the others count as (other).",
+		"{window}", summary->over);
+	put_sum(put, "kymo.objects.left_out",
+		"Nodes, publishers, subscriptions, timers, services and clients above "
+		"serve.max-objects.",
+		"{object}", summary->left_objects);
+	put_sum(put, "kymo.events.left_out",
+		"Events of threads and processes above serve.max-objects.", "{event}",
+		summary->left_events);
 }

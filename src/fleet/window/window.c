@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct rows {
 	struct window_row row;
 	struct window_buckets buckets;
@@ -176,6 +178,29 @@ static int put_window(struct rows *rows, const struct summary *summary, struct k
 	return rows->take(rows->context, &rows->row, err);
 }
 
+/* What the limits of `kymo serve` left out: a row for each number that is not 0. */
+static int put_left(struct rows *rows, const struct summary *summary, struct kymo_err *err)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} left[] = { { "windows_over_entities", summary->over },
+		     { "objects", summary->left_objects },
+		     { "events", summary->left_events } };
+	const struct window_counts counts = { 0 };
+
+	rows->row.kind = "left_out";
+	rows->row.process = rows->row.node = rows->row.topic = "";
+	for (unsigned i = 0; i < COUNT_OF(left); i++) {
+		rows->row.name = left[i].name;
+		rows->row.counts = &counts;
+		no_distribution(&rows->row, left[i].count, 0);
+		if (left[i].count && rows->take(rows->context, &rows->row, err))
+			return -1;
+	}
+	return 0;
+}
+
 int window_rows(const struct summary *summary, const struct window_source *of, int64_t begin_ns,
 		int64_t length_ns, unsigned scale,
 		int (*take)(void *context, const struct window_row *row, struct kymo_err *err),
@@ -188,7 +213,7 @@ int window_rows(const struct summary *summary, const struct window_source *of, i
 			     .take = take,
 			     .context = context };
 
-	if (put_window(&rows, summary, err))
+	if (put_window(&rows, summary, err) || put_left(&rows, summary, err))
 		return -1;
 	for (unsigned i = 0; i < summary->entities; i++)
 		if (put_entity(&rows, summary->entity[i], err))

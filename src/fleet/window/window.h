@@ -3,7 +3,8 @@
  * A summary of a window as rows, the same for all databases: window.def has the columns.
  *
  * Each entity has a row for each distribution, with buckets that merge exactly, and at least one
- * row. Its counters are in the first one. One more row is the window itself.
+ * row. Its counters are in the first one. One more row is the window itself, and up to three say
+ * what the limits of `kymo serve` left out.
  *
  * Buckets are those of OpenTelemetry's exponential histograms, usually with scale 5: 32 for each
  * power of two, so a quantile is within 1.2 % of the exact one.

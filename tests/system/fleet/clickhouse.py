@@ -6,6 +6,7 @@ packaging/fleet/clickhouse.sql give quantiles, and a window that arrives twice c
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,7 @@ def test(directory):
         for labels in False, True:
             upgrade(server, len(want), labels)
         pushed(server, directory, trace)
+        left_out(server, directory, trace)
         incidents(server, directory)
         dashboard(server)
         buffered(server, directory, trace, body)
@@ -98,6 +100,22 @@ def pushed(server, directory, trace):
     check(len(quantiles["coarse"]) == len(quantiles["packed"]) > 20, "quantiles", len(quantiles["coarse"]))
     for fine, coarse in zip(quantiles["packed"], quantiles["coarse"]):
         check(fine[:5] == coarse[:5] and all(abs(a - b) <= 0.059 * a for a, b in zip(fine[5:], coarse[5:])), fine, coarse)
+
+
+def left_out(server, directory, trace):
+    """kymo_left_out has what the limits left out, as /metrics has it."""
+    words = "--window", "1s", "--max-entities", "2", "--max-objects", "8"
+    told = run(KYMO, "serve", "--once", trace, *words).stdout
+    want = [re.search(rf"^kymo_{name}_total (\d+)$", told, re.M)[1] for name in
+            ("windows_over_entities", "objects_left_out", "events_left_out")]
+    check(int(want[0]) and int(want[1]), want)
+    config = os.path.join(directory, "left.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(f"robot: left\nserve: {{listen: '127.0.0.1:0'}}\nspool: {{directory: {directory}/spool-left}}\n"
+                   f"clickhouse: {{url: '{server.url}'}}\n")
+    with running(KYMO, "serve", "-q", *words, trace, env=private(directory, KYMO_CONFIG=config)):
+        until("what was left out", lambda: server.rows("SELECT toString(sum(windows_over_entities)), toString(sum(objects)), "
+                                                       "toString(sum(events)) FROM kymo_left_out WHERE robot = 'left'") == [want])
 
 
 def upgrade(server, rows, labels):

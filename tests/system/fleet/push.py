@@ -14,7 +14,7 @@ import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_fleet import unpacked
+from lib_fleet import counts_of, unpacked
 from lib_http import Server, certificates, strict
 from lib_test import KYMO, SHARED, check, existing, in_directory, run, running, until
 
@@ -32,11 +32,12 @@ spool: {{directory: {spool}, limit: {limit}}}
 
 
 class Receiver(Server):
-    """Answers as `habits` say, one for each request; then well. As ClickHouse its tables are those before kymo_windows_in, so it gets rows.
-    `taken`: what it accepted, by path. `no_zstd`: status and text that zstd gets, instead."""
+    """Answers as `habits` say, one for each request; then well. As ClickHouse its tables are those before kymo_windows_in, so it gets rows,
+    unless it is `packed`. `taken`: what it accepted, by path. `no_zstd`: status and text that zstd gets, instead."""
 
-    def __init__(self, *habits, context=None):
+    def __init__(self, *habits, context=None, packed=False):
         super().__init__(Handler, context)
+        self.packed = packed
         self.habits, self.taken, self.lock, self.no_zstd = list(habits), {}, threading.Lock(), None
         self.written, self.stuck, self.open = 0, threading.Event(), threading.Event()
 
@@ -64,7 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             habit = server.habits.pop(0) if server.habits else "take"
             if habit == "take" and server.no_zstd and self.headers["Content-Encoding"] == "zstd":
                 habit = "no zstd"
-            elif habit == "take" and "kymo_windows_in" in self.path:
+            elif habit == "take" and "kymo_windows_in" in self.path and not server.packed:
                 habit = "older"
             if habit in ("take", "silent"):
                 path = self.path.partition("?")[0]
@@ -231,6 +232,41 @@ def over_restarts(directory, trace):
         check(all(body.startswith(b"\x0a") for _, body in collector.taken["/v1/metrics"]), "protobuf")
 
 
+LIMITS = "--max-entities", "2", "--max-objects", "8"
+
+
+def left_out(directory, trace):
+    """What the limits left out arrives as rows, packed, and as metrics."""
+    told = run(KYMO, "serve", "--once", trace, "--window", "200ms", *LIMITS).stdout
+    windows, over, objects, events = (int(re.search(rf"^kymo_{name}_total (\d+)$", told, re.M)[1]) for name in
+                                      ("windows", "windows_over_entities", "objects_left_out", "events_left_out"))
+    check(over > 3 and objects > 5, over, objects)
+    want = {"windows_over_entities": over, "objects": objects, "events": events}
+    for packed in False, True:
+        place = os.path.join(directory, f"packed-{packed}")
+        os.mkdir(place)
+        environment = configure(place)
+        with Receiver(packed=packed) as database, Receiver() as collector, \
+                Serving(place, environment, "--clickhouse", database.address, "--otlp", collector.address, *LIMITS, trace) as serving:
+            until("all windows", lambda: (found := serving.metrics()).get(target("clickhouse", "sent"), 0) >= windows and
+                  found[target("otlp", "sent")] >= windows)
+        bodies = [counts_of(body, packed) for _, body in database.taken["/"]]
+        sums = {name: sum(body.get(name, 0) for body in bodies) for name in want}
+        check(sums == want, "packed" if packed else "rows", sums, want)
+        check(points_of(collector) == want, points_of(collector), want)
+
+
+def points_of(collector):
+    """Return: the sums of the metrics about what was left out."""
+    names = {"kymo.windows.over_entities": "windows_over_entities", "kymo.objects.left_out": "objects", "kymo.events.left_out": "events"}
+    sums = dict.fromkeys(names.values(), 0)
+    for _, body in collector.taken["/v1/metrics"]:
+        for metric in json.loads(body)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]:
+            if metric["name"] in names:
+                sums[names[metric["name"]]] += sum(int(point["asInt"]) for point in metric["sum"]["dataPoints"])
+    return sums
+
+
 def glob_files(directory):
     return [name for where, _, names in os.walk(os.path.join(directory, "spool", "otlp")) for name in names if name.endswith(".kymo")]
 
@@ -287,7 +323,7 @@ def with_bandwidth(directory, trace):
 
 def test(directory):
     trace = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt", "ctf"))[0]
-    for part in through_failures, without_zstd, hostile, over_restarts, beyond_limit, with_certificates, with_bandwidth:
+    for part in through_failures, without_zstd, hostile, over_restarts, beyond_limit, left_out, with_certificates, with_bandwidth:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place, trace)

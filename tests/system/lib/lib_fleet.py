@@ -160,6 +160,46 @@ def windows_of(body, types):
         yield robot, boot, begin, length
 
 
+def definition(name):
+    """Return: names and types of the columns in a .def file of windows."""
+    with open(os.path.join(SOURCE, "src", "fleet", "window", name), encoding="utf-8") as file:
+        return re.findall(r"^(?:COLUMN|PACKED)\((\w+), (\w+)", file.read(), re.M)
+
+
+def counts_of(body, packed):
+    """What left_out rows count, {entity: count}, of all windows of a request: packed ones, or rows."""
+    found, sums = Bytes(body), collections.Counter()
+    columns = definition("window_packed.def" if packed else "window.def")
+    while found.at < len(body):
+        if packed:
+            for _ in range(4):
+                found.text()
+            found.skip(24)
+            lists = {name: [value_of(found, kind) for _ in range(found.length())] for name, kind in columns}
+            rows = zip(lists["kinds"], lists["entities"], lists["counts"])
+        else:
+            row = {name: value_of(found, kind) for name, kind in columns}
+            rows = [(row["entity_kind"], row["entity"], row["count"])]
+        for kind, entity, count in rows:
+            if kind == "left_out":
+                sums[entity] += count
+    return dict(sums)
+
+
+def value_of(found, kind):
+    """The next value of RowBinary, of a type in window.def or window_packed.def; None for those that nobody asks for."""
+    if kind == "TEXT":
+        return found.text()
+    if kind in ("BUCKETS", "HIGHS", "LOWS"):
+        return found.skip(found.length() * (1 if kind == "LOWS" else 8))
+    if kind == "COUNT":
+        found.skip(1)
+        return None if found.body[found.at - 1] else found.number("Q")
+    if kind in ("BYTE", "I16"):
+        return found.skip(1 if kind == "BYTE" else 2)
+    return found.number("d" if kind == "REAL" else "Q")
+
+
 def may_mount():
     """File systems that this process mounts are its own from now on. Return: whether it may."""
     libc = ctypes.CDLL(None, use_errno=True)
