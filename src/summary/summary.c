@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A summary: its entities and texts, and merging; see summary.h. */
+/* A summary: its entities and texts; see summary.h. */
 #include "summary/summary.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +10,6 @@
 #include "base/text.h"
 #include "summary/summary_internal.h"
 #include "summary/summary_limit.h"
-#include "summary/summary_machine_internal.h"
 
 /* Texts by their hash, and entities by the copies of their names. */
 struct summary_names {
@@ -233,23 +229,6 @@ void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
 		summary->failed = true;
 }
 
-/* ---- merging ---- */
-
-static void merge_worst(struct summary *into, struct summary_entity *entity,
-			const struct summary_entity *from)
-{
-	for (unsigned i = 0; i < from->worsts; i++) {
-		struct summary_instance instance = from->worst[i];
-
-		for (unsigned p = 0; p < instance.parts; p++) {
-			instance.part[p].who = summary_text(into, instance.part[p].who);
-			instance.part[p].by = summary_text(into, instance.part[p].by);
-		}
-		instance.topic = summary_text(into, instance.topic);
-		summary_add_worst(into, entity, &instance);
-	}
-}
-
 void summary_add_segment(struct summary *summary, struct summary_entity *entity,
 			 const struct summary_segment *segment)
 {
@@ -267,183 +246,4 @@ void summary_add_segment(struct summary *summary, struct summary_entity *entity,
 		entity->segment[entity->segments++] = *segment;
 	else
 		summary->failed = true;
-}
-
-static void merge_entity(struct summary *into, const struct summary_entity *from)
-{
-	struct summary_entity *entity = summary_entity(into, from->kind, from->name, from->of);
-
-	if (!entity)
-		return;
-	if (!*entity->ask) {
-		entity->label = summary_text(into, from->label);
-		entity->ask = summary_text(into, from->ask);
-	}
-	if (from->pid && !entity->pid) { /* its twin came later */
-		entity->label = summary_text(into, from->label);
-		entity->pid = from->pid;
-	}
-	entity->is_startup |= from->is_startup;
-	entity->is_other_clock |= from->is_other_clock;
-	entity->period_ns = entity->period_ns ? entity->period_ns : from->period_ns;
-	if (from->first_ns && (!entity->first_ns || from->first_ns < entity->first_ns))
-		entity->first_ns = from->first_ns;
-	if (from->last_ns > entity->last_ns)
-		entity->last_ns = from->last_ns;
-	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
-		entity->count[i] += from->count[i];
-	summary_startup_merge(into, entity, from);
-	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
-		/* Those of two windows do not tell those of both. */
-		if (!entity->histogram[i].count)
-			memcpy(entity->quantile[i], from->quantile[i], sizeof(from->quantile[i]));
-		else if (from->histogram[i].count)
-			memset(entity->quantile[i], 0, sizeof(entity->quantile[i]));
-		into->failed |= histogram_merge(&entity->histogram[i], &from->histogram[i]) != 0;
-	}
-	for (unsigned i = 0; i < from->segments; i++) {
-		struct summary_segment segment = from->segment[i];
-
-		segment.who = summary_text(into, segment.who);
-		segment.by = summary_text(into, segment.by);
-		summary_add_segment(into, entity, &segment);
-	}
-	for (unsigned i = 0; i < from->culprits; i++) {
-		struct summary_culprit culprit = from->culprit[i];
-
-		culprit.by = summary_text(into, culprit.by);
-		summary_add_culprit(into, entity, &culprit);
-	}
-	merge_worst(into, entity, from);
-}
-
-static void merge_trust(struct summary *into, const struct summary_trust *from)
-{
-	struct summary_trust *trust = &into->trust;
-
-	if (from->lost_of && (!trust->lost_of || from->lost_events > trust->lost_events))
-		trust->lost_of = summary_text(into, from->lost_of);
-	trust->lost_events += from->lost_events;
-	trust->lost_packets += from->lost_packets;
-	trust->lost_kernel_events += from->lost_kernel_events;
-	trust->lost_kernel_packets += from->lost_kernel_packets;
-	if (from->lost_begin_ns &&
-	    (!trust->lost_begin_ns || from->lost_begin_ns < trust->lost_begin_ns))
-		trust->lost_begin_ns = from->lost_begin_ns;
-	if (from->lost_end_ns > trust->lost_end_ns)
-		trust->lost_end_ns = from->lost_end_ns;
-	trust->damaged += from->damaged;
-	trust->callbacks += from->callbacks;
-	trust->unnamed += from->unnamed;
-	trust->other_host += from->other_host;
-}
-
-int summary_merge(struct summary *into, const struct summary *from)
-{
-	const bool is_first = !into->windows;
-
-	if (is_first || strcmp(into->host, from->host) == 0)
-		into->host = summary_text(into, from->host);
-	else
-		into->host = "several";
-	if (is_first)
-		into->clock = summary_text(into, from->clock);
-	summary_machine_merge(into, from);
-	into->begin_ns = from->begin_ns < into->begin_ns ? from->begin_ns : into->begin_ns;
-	into->end_ns = from->end_ns > into->end_ns ? from->end_ns : into->end_ns;
-	into->origin_ns = from->origin_ns < into->origin_ns ? from->origin_ns : into->origin_ns;
-	into->events += from->events;
-	into->ros_events += from->ros_events;
-	into->windows += from->windows;
-	into->nodes = from->nodes > into->nodes ? from->nodes : into->nodes;
-	into->processes = from->processes > into->processes ? from->processes : into->processes;
-	merge_trust(into, &from->trust);
-	for (unsigned i = 0; i < from->entities; i++)
-		merge_entity(into, from->entity[i]);
-	into->over += from->over;
-	into->left_objects += from->left_objects;
-	into->left_events += from->left_events;
-	into->failed |= from->failed;
-	return into->failed ? -1 : 0;
-}
-
-/* ---- names ---- */
-
-char *summary_number(char buffer[32], uint64_t value)
-{
-	char plain[24];
-	size_t digits = (size_t)snprintf(plain, sizeof(plain), "%" PRIu64, value), at = 0;
-
-	for (size_t i = 0; i < digits; i++) {
-		if (i && (digits - i) % 3 == 0)
-			buffer[at++] = ',';
-		buffer[at++] = plain[i];
-	}
-	buffer[at] = '\0';
-	return buffer;
-}
-
-const char *summary_kind_name(enum summary_kind kind)
-{
-	static const char *const names[SUMMARY_KINDS] = {
-		"callback", "timer",  "topic",   "subscription", "chain", "service",
-		"executor", "thread", "process", "loop",         "span",  "action",
-	};
-
-	return names[kind];
-}
-
-const char *summary_counter_name(enum summary_counter counter)
-{
-	static const char *const names[SUMMARY_COUNTERS] = {
-		"runs",        "unfinished",      "published",
-		"received",    "never_sent",      "never_received",
-		"not_yet",     "overwritten",     "cleared",
-		"late",        "overrun",         "missed",
-		"waited",      "waited_ns",       "run_ns",
-		"kept_ns",     "publish_ns",      "way_ns",
-		"wait_ns",     "take_ns",         "sent",
-		"cpu_runs",    "cpu_ns",          "cost_runs",
-		"allocations", "allocated_bytes", "lock_waits",
-		"lock_ns",     "lost_not_sent",   "lost_wire",
-		"lost_rejected", "lost_queue",    "lost_not_taken",
-		"aborted",       "canceled",      "rejected",
-	};
-
-	return names[counter];
-}
-
-const char *summary_distribution_name(enum summary_distribution distribution)
-{
-	static const char *const names[SUMMARY_DISTRIBUTIONS] = { "duration", "latency", "wait",
-								  "period", "own" };
-
-	return names[distribution];
-}
-
-double summary_quantile_at(unsigned at)
-{
-	static const double quantiles[SUMMARY_QUANTILES] = { 0.02, 0.5, 0.9, 0.99 };
-
-	return quantiles[at];
-}
-
-uint64_t summary_quantile(const struct summary_entity *entity, enum summary_distribution which,
-			  double q)
-{
-	for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
-		if (fabs(q - summary_quantile_at(i)) < 1e-9 && entity->quantile[which][i])
-			return entity->quantile[which][i];
-	return histogram_quantile(&entity->histogram[which], q);
-}
-
-const char *summary_what_name(enum summary_what what)
-{
-	static const char *const names[SUMMARY_WHATS] = {
-		"ran",        "kept",      "publishing", "on_its_way", "waited_for",
-		"taking",     "being_late", "accepting", "beginning",  "executing",
-		"canceling",  "keeping",   "awaiting",
-	};
-
-	return names[what];
 }

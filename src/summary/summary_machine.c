@@ -3,18 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "summary/summary_machine_internal.h"
-
-void summary_machine_merge(struct summary *into, const struct summary *from)
-{
-	for (unsigned part = 0; part < MACHINE_PARTS; part++) {
-		if (!*into->machine[part])
-			into->machine[part] = summary_text(into, from->machine[part]);
-		else if (*from->machine[part] &&
-			 strcmp(into->machine[part], from->machine[part]) != 0)
-			into->machine[part] = "several";
-	}
-}
+#include "summary/summary.h"
 
 static void say(char *text, size_t size, const char *what, const char *a, const char *b)
 {
