@@ -226,12 +226,6 @@ static void put_worst(struct summary *summary, struct summary_entity *entity,
 	summary_add_worst(summary, entity, &instance);
 }
 
-static void merge(struct summary *summary, struct summary_entity *entity,
-		  enum summary_distribution which, const struct histogram *from)
-{
-	summary->failed |= histogram_merge(&entity->histogram[which], from) != 0;
-}
-
 static void take_action(struct summary *summary, const struct collect_action *action)
 {
 	struct summary_entity *entity = summary_entity(summary, SUMMARY_ACTION, action->name, "");
@@ -248,9 +242,9 @@ static void take_action(struct summary *summary, const struct collect_action *ac
 	entity->count[SUMMARY_ABORTED] += action->aborted;
 	entity->count[SUMMARY_CANCELED] += action->canceled;
 	entity->count[SUMMARY_REJECTED] += action->rejected;
-	merge(summary, entity, SUMMARY_LATENCY, &action->total);
-	merge(summary, entity, SUMMARY_DURATION, &action->execution);
-	merge(summary, entity, SUMMARY_WAIT, &action->accept);
+	collect_merge(summary, entity, SUMMARY_LATENCY, &action->total);
+	collect_merge(summary, entity, SUMMARY_DURATION, &action->execution);
+	collect_merge(summary, entity, SUMMARY_WAIT, &action->accept);
 	if (!entity->first_ns || action->first_ns < entity->first_ns)
 		entity->first_ns = action->first_ns;
 	if (action->last_ns > entity->last_ns)

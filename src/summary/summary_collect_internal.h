@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by summary_collect.c (what is heard during the pass), summary_take.c and
- * summary_take_chains.c (afterwards). */
+/* Shared by summary_collect.c (what is heard during the pass) and the files summary_take*.c
+ * (afterwards). */
 #ifndef KYMO_SUMMARY_COLLECT_INTERNAL_H
 #define KYMO_SUMMARY_COLLECT_INTERNAL_H
 
@@ -96,8 +96,8 @@ const struct collect_wait *collect_wait_of(const struct summary_collect *collect
 					   int64_t start_ns);
 
 /*
- * Parts of an instance, as they come; collect_parts_put() keeps the longest ones in the order of
- * time.
+ * summary_take_parts.c: parts of an instance, as they come; collect_parts_put() keeps the longest
+ * ones in the order of time.
  */
 struct collect_parts {
 	struct summary_part part[CHAINS_SEGMENTS_MAX];
@@ -111,10 +111,9 @@ void collect_parts_wait(struct summary *summary, struct collect_parts *parts,
 			int64_t most_ns);
 void collect_parts_put(const struct collect_parts *parts, struct summary_instance *instance);
 
-/* Names of the summary. */
+/* summary_take_names.c; summary_collect.h has more of them. */
 const char *collect_callback_name(struct summary *summary, const struct model_callback *callback);
 const char *collect_node_name(struct summary *summary, const struct model_callback *callback);
-bool collect_is_startup(const struct model_callback *callback);
 
 /* "control:loop". Return: @buffer. */
 char *collect_spans_name(const struct spans_name *name, char *buffer, size_t size);
@@ -136,9 +135,22 @@ void collect_label(const struct summary_collect *collect, struct summary *summar
 void collect_on_goal(void *context, const struct model_goal *goal);
 void collect_forget_actions(struct summary_collect *collect);
 void collect_take_actions(struct summary_collect *collect, struct summary *summary);
+/* summary_take.c: what all kinds of entities have in common */
+/* The entity of this name, where a name is known. */
+struct summary_entity *collect_entity(struct summary *summary, enum summary_kind kind,
+				      const char *name, const char *of);
+void collect_merge(struct summary *summary, struct summary_entity *entity,
+		   enum summary_distribution which, const struct histogram *from);
+/* It was there in this time, too; 0: not known. */
+void collect_seen(struct summary_entity *entity, int64_t first_ns, int64_t last_ns);
+
+/* summary_take_spans.c */
+void collect_take_spans(struct summary_collect *collect, struct summary *summary);
 /* summary_take_chains.c */
 void collect_take_chains(struct summary_collect *collect, struct summary *summary);
 /* summary_take_runs.c */
+/* Does it serve ROS 2 itself: /rosout, parameters? */
+bool collect_is_startup(const struct model_callback *callback);
 void collect_take_callbacks(struct summary_collect *collect, struct summary *summary);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by summary.c, summary_startup.c, and the files that read and write. */
+/* Shared by summary.c, summary_merge.c, summary_startup.c, and the files that read and write. */
 #ifndef KYMO_SUMMARY_INTERNAL_H
 #define KYMO_SUMMARY_INTERNAL_H
 
+#include "base/err.h"
+#include "base/json_text.h"
 #include "summary/summary.h"
 
 /* Is one of its start-up values as long as usually or longer? Else it changes no finding. */
@@ -15,5 +17,9 @@ void summary_startup_free(struct summary_entity *entity);
 /* Before the histograms of @from are merged into those of @entity. */
 void summary_startup_merge(struct summary *into, struct summary_entity *entity,
 			   const struct summary_entity *from);
+
+/* summary_file.c: the text of a file, to be freed; and a file of @json. Return: 0; -1 with @err. */
+int summary_file_load(const char *path, char **text, struct kymo_err *err);
+int summary_file_put(const char *path, const struct json_text *json, struct kymo_err *err);
 
 #endif

@@ -1,73 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a summary from a file that another program wrote; see summary_file.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "base/array.h"
 #include "base/json_get.h"
-#include "base/file.h"
 #include "summary/summary_file.h"
 #include "summary/summary_internal.h"
 
-#define BYTES_MAX (256u << 20) /* of the JSON */
 #define ENTITIES_MAX 1000000u
-
-static const char magic[] = "{\"kymo_summary\":";
-
-/* ---- the file ---- */
-
-/* A gzip file, or what is inside one. A pipe or a device is none. */
-static gzFile open_file(const char *path)
-{
-	int fd = file_open(path);
-	gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
-
-	if (fd < 0)
-		errno = -fd;
-	return file;
-}
-
-bool summary_is_file(const char *path)
-{
-	char begin[sizeof(magic) - 1];
-	gzFile file = open_file(path);
-	bool is_one;
-
-	if (!file)
-		return false;
-	is_one = gzread(file, begin, sizeof(begin)) == (int)sizeof(begin) &&
-		 memcmp(begin, magic, sizeof(begin)) == 0;
-	(void)gzclose(file);
-	return is_one;
-}
-
-static int load(const char *path, char **text, struct kymo_err *err)
-{
-	gzFile file = open_file(path);
-	size_t size = 0, room = 0;
-	int got = 1;
-
-	*text = NULL;
-	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, file_why(-errno));
-	while (got > 0 && size < BYTES_MAX) {
-		if (!ARRAY_FIT(*text, size + 65537, room))
-			break;
-		got = gzread(file, *text + size, 65536);
-		size += got > 0 ? (size_t)got : 0;
-	}
-	(void)gzclose(file);
-	if (!got && *text) {
-		(*text)[size] = '\0';
-		return 0;
-	}
-	free(*text);
-	*text = NULL;
-	return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path,
-		       got < 0 ? "the file is damaged or incomplete" : "it is too large");
-}
 
 /* ---- members ---- */
 
@@ -417,7 +359,7 @@ int summary_read(struct summary **out, const char *path, struct kymo_err *err)
 	char *text;
 	int status;
 
-	if (load(path, &text, err))
+	if (summary_file_load(path, &text, err))
 		return -1;
 	object = json_tokener_parse(text);
 	free(text);

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the pass: entities of all kinds but chains and callbacks, and what the summary says of
- * itself. */
+/* After the pass: entities of most kinds, and what the summary says of itself. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "summary/summary_collect_internal.h"
 #include "summary/summary_limit.h"
 
-static struct summary_entity *entity_of(struct summary *summary, enum summary_kind kind,
-					const char *name, const char *of)
+struct summary_entity *collect_entity(struct summary *summary, enum summary_kind kind,
+				      const char *name, const char *of)
 {
 	return summary_entity(summary, kind, *name ? name : "(not known)", of ? of : "");
 }
 
-static void merge(struct summary *summary, struct summary_entity *entity,
-		  enum summary_distribution which, const struct histogram *from)
+void collect_merge(struct summary *summary, struct summary_entity *entity,
+		   enum summary_distribution which, const struct histogram *from)
 {
 	summary->failed |= histogram_merge(&entity->histogram[which], from) != 0;
 }
 
-static void seen(struct summary_entity *entity, int64_t first_ns, int64_t last_ns)
+void collect_seen(struct summary_entity *entity, int64_t first_ns, int64_t last_ns)
 {
 	if (first_ns && (!entity->first_ns || first_ns < entity->first_ns))
 		entity->first_ns = first_ns;
@@ -41,7 +38,7 @@ static void take_topics(struct summary_collect *collect, struct summary *summary
 
 		if (!s->published && !s->taken && !s->taken_intra)
 			continue;
-		entity = entity_of(summary, SUMMARY_TOPIC, topic->name, "");
+		entity = collect_entity(summary, SUMMARY_TOPIC, topic->name, "");
 		if (!entity)
 			return;
 		entity->is_startup = chains_is_infrastructure(topic);
@@ -50,8 +47,8 @@ static void take_topics(struct summary_collect *collect, struct summary *summary
 		entity->count[SUMMARY_NEVER_SENT] += s->published > sent ? s->published - sent : 0;
 		entity->count[SUMMARY_OVERWRITTEN] += s->overwritten;
 		entity->count[SUMMARY_CLEARED] += s->cleared;
-		merge(summary, entity, SUMMARY_LATENCY, &s->latency);
-		seen(entity, s->first_ns, s->last_ns);
+		collect_merge(summary, entity, SUMMARY_LATENCY, &s->latency);
+		collect_seen(entity, s->first_ns, s->last_ns);
 		summary->trust.other_host += s->other_host;
 	}
 }
@@ -72,8 +69,8 @@ static void take_subscriptions(struct summary_collect *collect, struct summary *
 		snprintf(name, sizeof(name), "%s %s",
 			 subscription->node ? subscription->node->full_name : "(not known)",
 			 topic_name);
-		entity = entity_of(summary, SUMMARY_SUBSCRIPTION, name, topic_name);
-		topic = entity_of(summary, SUMMARY_TOPIC, topic_name, "");
+		entity = collect_entity(summary, SUMMARY_SUBSCRIPTION, name, topic_name);
+		topic = collect_entity(summary, SUMMARY_TOPIC, topic_name, "");
 		if (!entity || !topic)
 			return;
 		if (subscription->node) {
@@ -103,13 +100,13 @@ static void take_services(struct summary_collect *collect, struct summary *summa
 
 		if (!s->calls)
 			continue;
-		entity = entity_of(summary, SUMMARY_SERVICE,
+		entity = collect_entity(summary, SUMMARY_SERVICE,
 				   model_client(collect->from.model, i)->name, "");
 		if (!entity)
 			return;
 		entity->count[SUMMARY_RUNS] += s->calls;
 		entity->count[SUMMARY_UNFINISHED] += s->unanswered;
-		merge(summary, entity, SUMMARY_LATENCY, &s->total);
+		collect_merge(summary, entity, SUMMARY_LATENCY, &s->total);
 	}
 }
 
@@ -125,14 +122,14 @@ static void take_threads(struct summary_collect *collect, struct summary *summar
 		char name[256];
 
 		snprintf(name, sizeof(name), "%s/%s", process->name, thread->name);
-		entity = entity_of(summary, SUMMARY_THREAD, name, process->name);
+		entity = collect_entity(summary, SUMMARY_THREAD, name, process->name);
 		if (!entity)
 			return;
 		if (!t || !t->runs)
 			continue;
 		entity->count[SUMMARY_RUNS] += t->runs;
 		entity->count[SUMMARY_RUN_NS] += (uint64_t)t->busy_ns;
-		entity = entity_of(summary, SUMMARY_PROCESS, process->name, "");
+		entity = collect_entity(summary, SUMMARY_PROCESS, process->name, "");
 		if (!entity)
 			return;
 		entity->count[SUMMARY_RUNS] += t->runs;
@@ -140,41 +137,8 @@ static void take_threads(struct summary_collect *collect, struct summary *summar
 	}
 	/* Also those that ran nothing. */
 	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_PROCESS); i++)
-		(void)entity_of(summary, SUMMARY_PROCESS,
+		(void)collect_entity(summary, SUMMARY_PROCESS,
 				model_process(collect->from.model, i)->name, "");
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-void summary_executor_name(const struct model *model, struct executor_view *view, unsigned executor,
-			   char *buffer, size_t size)
-{
-	const char *node[256];
-	unsigned nodes = 0, used = 0;
-
-	for (int i = view_first_callback(view, executor); i >= 0 && nodes < COUNT_OF(node);
-	     i = view_next_callback(view, i)) {
-		const struct model_node *of =
-			model_callback_node(model_callback(model, (unsigned)i));
-
-		if (of)
-			node[nodes++] = of->full_name;
-	}
-	qsort(node, nodes, sizeof(*node), by_text);
-	snprintf(buffer, size, "%s:", model_thread(model, executor)->process->name);
-	for (unsigned i = 0; i < nodes; i++) {
-		if (i && strcmp(node[i], node[i - 1]) == 0)
-			continue;
-		if (used == 4) {
-			(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), ", ...");
-			return;
-		}
-		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s %s",
-			       used++ ? "," : "", node[i]);
-	}
 }
 
 static void take_executors(struct summary_collect *collect, struct summary *summary)
@@ -190,7 +154,7 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 		    view_executor_of(collect->from.view, i) != i)
 			continue;
 		summary_executor_name(model, collect->from.view, i, name, sizeof(name));
-		entity = entity_of(summary, SUMMARY_EXECUTOR, name,
+		entity = collect_entity(summary, SUMMARY_EXECUTOR, name,
 				   collect_of(collect, SUMMARY_EXECUTOR, name, process, of));
 		if (!entity)
 			return;
@@ -207,150 +171,6 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 			entity->count[SUMMARY_WAITED_NS] +=
 				(uint64_t)(callback->thread_ns + callback->group_ns);
 		}
-	}
-}
-
-/* ---- spans and loops ---- */
-
-char *collect_spans_name(const struct spans_name *name, char *buffer, size_t size)
-{
-	snprintf(buffer, size, "%s:%s", name->category, name->name);
-	return buffer;
-}
-
-static struct summary_entity *name_entity(struct summary_collect *collect, struct summary *summary,
-					  enum summary_kind kind, const struct spans_name *name,
-					  const struct model_process *process)
-{
-	struct summary_entity *entity;
-	char text[512], of[COLLECT_OF_MAX];
-
-	collect_spans_name(name, text, sizeof(text));
-	entity = entity_of(summary, kind, text, collect_of(collect, kind, text, process, of));
-	if (!entity)
-		return NULL;
-	entity->ask = entity->name;
-	if (!summary_is_other(entity))
-		collect_label(collect, summary, entity, process);
-	return entity;
-}
-
-static void take_loops(struct summary_collect *collect, struct summary *summary)
-{
-	const struct loops *loops = collect->from.loops;
-
-	for (unsigned i = 0; i < loops_count(loops); i++) {
-		const struct loop *loop = loops_at(loops, i);
-		struct summary_entity *entity;
-
-		if (!loop->cycles && !loop->latency.count)
-			continue;
-		entity = name_entity(collect, summary, SUMMARY_LOOP, loop->name,
-				     loop->thread->process);
-		if (!entity)
-			return;
-		entity->count[SUMMARY_RUNS] += loop->cycles;
-		entity->count[SUMMARY_UNFINISHED] += loop->unfinished;
-		entity->count[SUMMARY_MISSED] += loop->missed;
-		entity->count[SUMMARY_OVERRUN] += loop->overruns;
-		merge(summary, entity, SUMMARY_DURATION, &loop->busy);
-		merge(summary, entity, SUMMARY_LATENCY, &loop->latency);
-		merge(summary, entity, SUMMARY_PERIOD, &loop->period);
-		seen(entity, loop->first_ns, loop->last_ns);
-		if (i < collect->loops && collect->loop[i].worst_ns)
-			summary_add_worst(summary, entity, &(struct summary_instance){
-							  .begin_ns = collect->loop[i].at_ns,
-							  .value_ns = collect->loop[i].worst_ns });
-	}
-}
-
-/* A span that is a loop, or the sleep of one, is no work of its own. */
-static bool is_of_loop(const struct loops *loops, const struct spans_row *row)
-{
-	for (unsigned i = 0; i < loops_count(loops); i++)
-		if (loops_at(loops, i)->name == row->name &&
-		    loops_at(loops, i)->thread->process == row->process)
-			return true;
-	return loops_is_sleep(loops, row->process, row->name);
-}
-
-static int64_t excess_of(const struct spans_row *row)
-{
-	return (int64_t)(row->duration.max - histogram_quantile(&row->duration, 0.5));
-}
-
-/* Is the longest span of @in inside the longest one of @row? */
-static bool is_inside(const struct spans_row *in, const struct spans_row *row)
-{
-	const int64_t end_ns = row->longest_at_ns + (int64_t)row->duration.max;
-
-	return in != row && in->duration.count && in->process == row->process &&
-	       in->longest_on == row->longest_on && in->longest_in == row->longest_in &&
-	       in->longest_at_ns >= row->longest_at_ns &&
-	       in->longest_at_ns + (int64_t)in->duration.max <= end_ns &&
-	       in->duration.max < row->duration.max;
-}
-
-/* The innermost span that explains at least half of why the longest one of @row took so long. */
-static const struct spans_row *reason_inside(struct summary_collect *collect,
-					     const struct spans_row *row)
-{
-	const struct spans_stats *stats = collect->from.spans_stats;
-	const struct spans_row *best = NULL;
-
-	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_SPANS); i++) {
-		const struct spans_row *in = spans_stats_row(stats, SPANS_OF_SPANS, i);
-
-		if (is_inside(in, row) && 2 * excess_of(in) >= excess_of(row) &&
-		    (!best || in->duration.max < best->duration.max) &&
-		    !is_of_loop(collect->from.loops, in))
-			best = in;
-	}
-	return best;
-}
-
-static void add_longest_span(struct summary_collect *collect, struct summary *summary,
-			     struct summary_entity *entity, const struct spans_row *row)
-{
-	const struct spans_row *in = reason_inside(collect, row);
-	struct summary_instance instance = { .begin_ns = row->longest_at_ns,
-					     .value_ns = (int64_t)row->duration.max };
-	char name[512];
-
-	if (in) {
-		snprintf(name, sizeof(name), "%s:%s", in->name->category, in->name->name);
-		instance.part[instance.parts++] = (struct summary_part){
-			.what = SUMMARY_RAN,
-			.who = summary_text(summary, name),
-			.by = "",
-			.ns = (int64_t)in->duration.max,
-			.usual_ns = (int64_t)histogram_quantile(&in->duration, 0.5),
-			.at_ns = in->longest_at_ns - row->longest_at_ns,
-		};
-	}
-	summary_add_worst(summary, entity, &instance);
-}
-
-static void take_spans(struct summary_collect *collect, struct summary *summary)
-{
-	const struct spans_stats *stats = collect->from.spans_stats;
-
-	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_SPANS); i++) {
-		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_SPANS, i);
-		struct summary_entity *entity;
-
-		if ((!row->duration.count && !row->unfinished) ||
-		    is_of_loop(collect->from.loops, row))
-			continue;
-		entity = name_entity(collect, summary, SUMMARY_SPAN, row->name, row->process);
-		if (!entity)
-			return;
-		entity->count[SUMMARY_RUNS] += row->duration.count;
-		entity->count[SUMMARY_UNFINISHED] += row->unfinished;
-		merge(summary, entity, SUMMARY_DURATION, &row->duration);
-		seen(entity, row->first_ns, row->last_ns);
-		if (row->duration.count)
-			add_longest_span(collect, summary, entity, row);
 	}
 }
 
@@ -452,10 +272,8 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
 	collect_take_actions(collect, summary);
 	take_executors(collect, summary);
 	take_threads(collect, summary);
-	if (collect->from.spans_stats) {
-		take_loops(collect, summary);
-		take_spans(collect, summary);
-	}
+	if (collect->from.spans_stats)
+		collect_take_spans(collect, summary);
 	take_quantiles(summary);
 	summary_limit_end(summary);
 	summary->failed |= collect->failed;

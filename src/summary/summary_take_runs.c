@@ -1,39 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the pass: callbacks and timers, and what their worst instances are made of. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "summary/summary_collect_internal.h"
 #include "summary/summary_limit.h"
-
-/* ---- names ---- */
-
-/* A callback without a name is the n-th of its process: an address says nothing about another run.
- */
-char *summary_callback_name(const struct model_callback *callback, char *buffer, size_t size)
-{
-	if (callback->subscription || callback->timer || callback->service || *callback->symbol)
-		return model_callback_label(callback, buffer, (unsigned)size);
-	snprintf(buffer, size, "(unnamed %" PRIu32 ") of %s", callback->index + 1,
-		 callback->process->name);
-	return buffer;
-}
-
-const char *collect_callback_name(struct summary *summary, const struct model_callback *callback)
-{
-	char label[512];
-
-	return summary_text(summary, summary_callback_name(callback, label, sizeof(label)));
-}
-
-const char *collect_node_name(struct summary *summary, const struct model_callback *callback)
-{
-	const struct model_node *node = model_callback_node(callback);
-
-	return node ? summary_text(summary, node->full_name)
-		    : collect_callback_name(summary, callback);
-}
 
 static bool ends_with(const char *text, const char *tail)
 {
@@ -62,53 +32,6 @@ bool collect_is_startup(const struct model_callback *callback)
 		return chains_is_infrastructure(callback->subscription->topic);
 	return callback->service && is_parameter_service(callback->service->name);
 }
-
-/* ---- parts ---- */
-
-void collect_parts_add(struct collect_parts *parts, const struct summary_part *part)
-{
-	if (part->ns > 0 && parts->count < CHAINS_SEGMENTS_MAX)
-		parts->part[parts->count++] = *part;
-}
-
-void collect_parts_wait(struct summary *summary, struct collect_parts *parts,
-			const struct collect_wait *wait, const struct summary_part *part,
-			int64_t most_ns)
-{
-	const int64_t blocked_ns = wait->blocked_ns < most_ns ? wait->blocked_ns : most_ns;
-	struct summary_part piece = *part;
-
-	piece.ns = wait->by_ns < blocked_ns ? wait->by_ns : blocked_ns;
-	piece.by = collect_callback_name(summary, wait->by);
-	piece.is_group = wait->is_group;
-	piece.is_assumed = wait->is_assumed;
-	collect_parts_add(parts, &piece);
-	piece.ns = blocked_ns - piece.ns;
-	piece.by = "";
-	piece.usual_ns = 0;
-	piece.is_group = piece.is_assumed = false;
-	collect_parts_add(parts, &piece);
-}
-
-/* The longest ones, in the order in which they came. */
-void collect_parts_put(const struct collect_parts *parts, struct summary_instance *instance)
-{
-	int64_t at_ns = 0;
-
-	for (unsigned i = 0; i < parts->count; at_ns += parts->part[i++].ns) {
-		unsigned longer = 0;
-
-		for (unsigned j = 0; j < parts->count; j++)
-			longer += parts->part[j].ns > parts->part[i].ns ||
-				  (parts->part[j].ns == parts->part[i].ns && j < i);
-		if (longer >= SUMMARY_PARTS_MAX)
-			continue;
-		instance->part[instance->parts] = parts->part[i];
-		instance->part[instance->parts++].at_ns = at_ns;
-	}
-}
-
-/* ---- one callback ---- */
 
 struct taken_run {
 	struct summary_collect *collect;
@@ -331,10 +254,7 @@ static void add_counts(const struct taken_run *run, struct summary_entity *entit
 	entity->count[SUMMARY_SENT] += run->own ? run->own->sent : 0;
 	entity->count[SUMMARY_WAITED] += view->blocked;
 	entity->count[SUMMARY_WAITED_NS] += (uint64_t)(view->thread_ns + view->group_ns);
-	if (run->stats->first_ns && (!entity->first_ns || run->stats->first_ns < entity->first_ns))
-		entity->first_ns = run->stats->first_ns;
-	if (run->stats->last_ns > entity->last_ns)
-		entity->last_ns = run->stats->last_ns;
+	collect_seen(entity, run->stats->first_ns, run->stats->last_ns);
 	run->summary->failed |=
 		histogram_merge(&entity->histogram[SUMMARY_DURATION], &run->stats->duration) ||
 		(run->own && histogram_merge(&entity->histogram[SUMMARY_WAIT], &run->own->wait));

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a summary as JSON; see summary_file.h. What is 0 or empty is left out. */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include "base/io.h"
 #include "base/json_text.h"
 #include "summary/summary_file.h"
 #include "summary/summary_internal.h"
@@ -362,39 +356,6 @@ static void put_summary(struct json_text *json, const struct summary *summary, b
 	json_text_raw(json, "\n", 1);
 }
 
-static int unwritable(const char *path, int error, struct kymo_err *err)
-{
-	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path,
-		       error ? strerror(error) : "the disk may be full");
-}
-
-static int put_file(const char *path, const struct json_text *json, struct kymo_err *err)
-{
-	struct new_file made;
-	int fd = new_file_open(&made, path), error;
-	gzFile file = fd < 0 ? NULL : gzdopen(fd, "wb9");
-	bool failed;
-
-	if (!file) {
-		error = fd < 0 ? -fd : ENOMEM;
-		if (fd >= 0) {
-			(void)close(fd);
-			(void)new_file_close(&made, false);
-		}
-		return unwritable(path, error, err);
-	}
-	errno = 0;
-	failed = gzwrite(file, json->text, (unsigned)json->size) != (int)json->size;
-	failed |= gzclose(file) != Z_OK;
-	error = errno;
-	if (failed) {
-		(void)new_file_close(&made, false);
-		return unwritable(path, error, err);
-	}
-	error = new_file_close(&made, true);
-	return error ? unwritable(path, -error, err) : 0;
-}
-
 int summary_write(const struct summary *summary, const char *path, struct kymo_err *err)
 {
 	struct json_text json = { .one_line = true };
@@ -404,7 +365,7 @@ int summary_write(const struct summary *summary, const char *path, struct kymo_e
 	if (json.failed || json.size > INT32_MAX)
 		status = err_no_memory(err);
 	else
-		status = put_file(path, &json, err);
+		status = summary_file_put(path, &json, err);
 	free(json.text);
 	return status;
 }
