@@ -4,7 +4,8 @@
  *
  * The idea: each thread has a stack of the runs that are open on it. An event of a cost
  * (allocation, page fault, mutex, system call) is added to every run on the stack of its thread.
- * When a run ends, its costs are added to the sums of its callback or span.
+ * When a run ends, its costs are added to the sums of its callback or span. The events are here,
+ * the stacks in costs_runs.c, the sums in costs_sums.c.
  */
 #include "analysis/costs/costs_internal.h"
 
@@ -22,34 +23,14 @@ static const struct kymo_ctf_bind lock_rows[LOCK_ROWS] = {
 	[LOCK_ACQ] = { "lttng_ust_pthread:pthread_mutex_lock_acq", { "mutex" } },
 };
 
-/* Traces with the same host name are of one host. */
-static uint32_t host_named(const struct costs *costs, const char *hostname)
-{
-	uint32_t i;
-
-	for (i = 0; i < kymo_ctf_trace_count(costs->reader); i++)
-		if (strcmp(kymo_ctf_trace(costs->reader, i)->hostname, hostname) == 0)
-			break;
-	return i;
-}
-
-static struct costs_self *self_at(struct costs *costs, int64_t tid, uint32_t host)
-{
-	struct costs_self *self = map_at(&costs->selves, (uint32_t)tid, host, sizeof(*self));
-
-	costs->failed |= !self;
-	return self;
-}
-
-/* ---- events ---- */
-
 static void on_fault(void *context, const struct fault *fault)
 {
 	const struct costs_use use = {
 		.count = { [COSTS_FAULT] = 1, [COSTS_MAJOR] = fault->is_major }
 	};
 	struct costs *costs = context;
-	struct costs_self *self = fault->tid > 0 ? self_at(costs, fault->tid, fault->host) : NULL;
+	struct costs_self *self =
+		fault->tid > 0 ? costs_self_at(costs, fault->tid, fault->host) : NULL;
 
 	if (self)
 		costs_charge(costs, self, &use);
@@ -58,7 +39,8 @@ static void on_fault(void *context, const struct fault *fault)
 static void on_call(void *context, const struct system_call *call)
 {
 	struct costs *costs = context;
-	struct costs_self *self = call->tid > 0 ? self_at(costs, call->tid, call->host) : NULL;
+	struct costs_self *self =
+		call->tid > 0 ? costs_self_at(costs, call->tid, call->host) : NULL;
 
 	if (self)
 		costs_call_made(costs, self, call);
@@ -149,7 +131,7 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 	if (event->bound != KYMO_CTF_LOSS &&
 	    (event->bound < 0 || row < costs->first || row >= costs->end))
 		return costs->failed ? -1 : 0;
-	host = host_named(costs, kymo_ctf_trace(costs->reader, event->trace)->hostname);
+	host = costs_host(costs, kymo_ctf_trace(costs->reader, event->trace)->hostname);
 	if (event->bound == KYMO_CTF_LOSS || row >= costs->call_first) {
 		costs->saw_calls |= event->bound != KYMO_CTF_LOSS;
 		if (calls_event(&costs->calls, event, costs->call_first, host, 0))
@@ -165,7 +147,7 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 	}
 	if (!event->vtid)
 		return 0;
-	self = self_at(costs, event->vtid, host);
+	self = costs_self_at(costs, event->vtid, host);
 	if (!self)
 		return -1;
 	costs_claim(costs, self, host, kymo_ctf_trace(costs->reader, event->trace)->hostname,
@@ -177,144 +159,6 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 	else if (on_memory(costs, self, event))
 		return -1;
 	return costs->failed ? -1 : 0;
-}
-
-/* ---- runs ---- */
-
-static struct costs_self *self_of(struct costs *costs, const struct model_thread *thread)
-{
-	const struct model_process *process = thread->process;
-	struct known *known = array_at(&costs->known, thread->index, sizeof(*known));
-	struct costs_self *self = known ? known->self : NULL;
-	uint32_t host;
-
-	if (self && known->name == process->name && self->process &&
-	    self->process->pid == process->pid)
-		return self;
-	host = host_named(costs, process->hostname);
-	self = self_at(costs, thread->tid, host);
-	if (!self || !known) {
-		costs->failed = true;
-		return self;
-	}
-	costs_claim(costs, self, host, process->hostname, process->pid, process->name,
-		    thread->tid == process->pid);
-	*known = (struct known){ self, process->name };
-	return self;
-}
-
-/* A run begins on @thread. Return: NULL without memory. */
-static struct costs_open *begin(struct costs *costs, const struct model_thread *thread, int64_t ns)
-{
-	struct costs_self *self = self_of(costs, thread);
-	struct costs_open *open = costs->spare;
-
-	if (self && open)
-		costs->spare = open->outer;
-	else
-		open = self ? calloc(1, sizeof(*open)) : NULL;
-	if (!open) {
-		costs->failed = true;
-		return NULL;
-	}
-	open->begin_ns = ns;
-	open->thread = thread;
-	open->outer = self->open;
-	return self->open = open;
-}
-
-/* Most runs cost nothing: those that did are cleared when they are over. */
-static void open_free(struct costs *costs, struct costs_open *open)
-{
-	if (open->is_charged || open->span) {
-		free(open->calls.call);
-		memset(open, 0, sizeof(*open));
-	}
-	open->outer = costs->spare;
-	costs->spare = open;
-}
-
-static void on_started(void *context, const struct model_instance *instance)
-{
-	struct costs_open *open = begin(context, instance->thread, instance->start_ns);
-
-	if (!open)
-		return;
-	open->id = instance->id;
-	open->callback = instance->callback->index;
-}
-
-/*
- * Ends a run. Nested callbacks without an end are over, too; nested spans stay open until their own
- * end.
- */
-static void on_end(void *context, const struct model_instance *instance)
-{
-	struct costs *costs = context;
-	struct costs_self *self = self_of(costs, instance->thread);
-	struct costs_open *its, **at, *open;
-
-	for (its = self ? self->open : NULL; its && (its->span || its->id != instance->id);
-	     its = its->outer)
-		;
-	if (!its)
-		return;
-	if (instance->duration_ns >= 0)
-		costs_callback_ran(costs, instance, its);
-	for (at = &self->open; (open = *at) != its;) {
-		if (open->span) {
-			at = &open->outer;
-		} else {
-			*at = open->outer;
-			open_free(costs, open);
-		}
-	}
-	*at = its->outer;
-	open_free(costs, its);
-}
-
-static const struct model_listener listener = { .started = on_started,
-						.instance = on_end,
-						.unfinished = on_end };
-
-static void on_span_begin(void *context, const struct spans_event *event)
-{
-	struct costs_open *open = event->track ? NULL : begin(context, event->thread, event->ns);
-
-	if (open)
-		open->span = event->name;
-}
-
-static void on_span_end(void *context, const struct spans_event *event)
-{
-	struct costs *costs = context;
-	struct costs_self *self = event->track ? NULL : self_of(costs, event->thread);
-	struct costs_open **at, *its;
-
-	/* Compare the thread as well: another thread may have the same number. */
-	for (at = self ? &self->open : NULL; at && (its = *at); at = &its->outer) {
-		if (its->span != event->name || its->begin_ns != event->begin_ns ||
-		    its->thread != event->thread)
-			continue;
-		if (!event->unfinished)
-			costs_span_ran(costs, event, its);
-		*at = its->outer;
-		open_free(costs, its);
-		return;
-	}
-}
-
-static const struct spans_listener span_listener = { .begin = on_span_begin, .end = on_span_end };
-
-int costs_spans(struct costs *costs, struct spans *spans, struct kymo_err *err)
-{
-	costs->told = spans;
-	return spans_listen(spans, &span_listener, costs, err);
-}
-
-const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index)
-{
-	return costs->told ? spans_realtime(costs->told, index) : NULL;
 }
 
 static void costs_pass_rows(const void *analysis, int *first, int *end)
@@ -373,26 +217,9 @@ static int bind_all(struct costs *costs, struct model *model, struct kymo_err *e
 
 void costs_destroy(struct costs *costs)
 {
-	const struct map_slot *slot;
-	struct costs_open *open;
-
 	if (!costs)
 		return;
-	for (size_t at = 0; (slot = map_next(&costs->selves, &at));) {
-		struct costs_self *self = slot->value;
-
-		while ((open = self->open)) {
-			self->open = open->outer;
-			open_free(costs, open);
-		}
-		free(self);
-	}
-	while ((open = costs->spare)) {
-		costs->spare = open->outer;
-		free(open);
-	}
-	map_free(&costs->selves);
-	array_free(&costs->known);
+	costs_runs_free(costs);
 	memory_free(&costs->memory);
 	costs_leaks_free(costs);
 	faults_free(&costs->faults);
@@ -413,7 +240,7 @@ int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_
 	memory_init(&costs->memory, reader, INT64_MIN, INT64_MAX);
 	faults_init(&costs->faults, on_fault, costs);
 	calls_init(&costs->calls, on_call, costs);
-	if (model_listen(model, &listener, costs, err) || bind_all(costs, model, err)) {
+	if (costs_runs_listen(costs, model, err) || bind_all(costs, model, err)) {
 		costs_destroy(costs);
 		return -1;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by costs.c (events, and the runs that are open at that time) and costs_sums.c (the sums).
+ * Shared by costs.c (events), costs_runs.c (the runs that are open at that time), costs_sums.c (the
+ * sums), costs_calls.c and costs_leaks.c.
  */
 #ifndef KYMO_ANALYSIS_COSTS_INTERNAL_H
 #define KYMO_ANALYSIS_COSTS_INTERNAL_H
@@ -75,6 +76,18 @@ struct costs {
 	bool failed;
 };
 
+/* costs_runs.c */
+
+/** costs_host() - a number for @hostname: traces with the same name are of one host. */
+uint32_t costs_host(const struct costs *costs, const char *hostname);
+
+/** costs_self_at() - Return: the thread, a new one if need be; NULL: no memory, `failed` is set. */
+struct costs_self *costs_self_at(struct costs *costs, int64_t tid, uint32_t host);
+
+int costs_runs_listen(struct costs *costs, struct model *model, struct kymo_err *err);
+/** costs_runs_free() - threads, and what is open on them. */
+void costs_runs_free(struct costs *costs);
+
 /* costs_sums.c. Functions that cannot allocate memory set `failed`. */
 
 /** costs_keep_name() - copy @name, cut to the size of @to. */
@@ -108,6 +121,5 @@ void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct 
 /* costs_leaks.c */
 void costs_on_block(void *context, const struct memory_block *block);
 void costs_leaks_free(struct costs *costs);
-
 
 #endif
