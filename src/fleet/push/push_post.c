@@ -10,7 +10,7 @@
 #include "fleet/push/push_internal.h"
 
 /* Of a window, and of many at once, for which the better one takes more memory. */
-#define ZSTD_LEVEL 15
+#define ZSTD_LEVEL 16
 #define ZSTD_LEVEL_MANY 9
 #define ZSTD_MANY (512u << 10)
 

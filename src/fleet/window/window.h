@@ -94,11 +94,12 @@ struct window_packed;
 struct window_packed *window_packed_new(void);
 void window_packed_free(struct window_packed *packed);
 
-/** window_packed_put() - a row, as window_rows() has it; @packed is a struct window_packed.
- * Return: 0. */
+/** window_packed_put() - a row, as window_rows() has it; @packed is a struct window_packed, and
+ * kind and metric are static texts. Return: 0, or -1 with @err. */
 int window_packed_put(void *packed, const struct window_row *row, struct kymo_err *err);
 
-/** window_packed_write() - all rows as RowBinary. Return: 0; -1: no memory, or @out has failed. */
+/** window_packed_write() - all rows as RowBinary, ordered by kind and metric. Return: 0; -1: no
+ * memory, or @out has failed. */
 int window_packed_write(struct window_packed *packed, FILE *out, const struct window_source *of,
 			int64_t begin_ns, int64_t length_ns);
 
