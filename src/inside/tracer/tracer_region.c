@@ -422,8 +422,9 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 		error = add_log_memory(process);
 	if (process->log_free_count <= leave) /* also after a last, small growth */
 		return error ? error : -ENOSPC;
-	install_log_chunk(process, process->log_free[--process->log_free_count]);
-	count_lent(process);
+	process->log_free_count--;
+	count_lent(process);	/* before others can see the chunk */
+	install_log_chunk(process, process->log_free[process->log_free_count]);
 	return 0;
 }
 
