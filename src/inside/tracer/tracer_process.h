@@ -62,7 +62,7 @@ struct kymo_scratch {
 struct kymo_process {
 	uint32_t registration;		/* enum kymo_registration; release */
 	struct kymo_lock registering, growing; /* the region is created; it grows */
-	struct kymo_lock declaring;            /* the sites of tracer_user.c change */
+	struct kymo_lock declaring;            /* the sites of tracer_sites.c change */
 	struct kymo_region *region;
 	uint32_t *ring_page;		/* shared directories */
 	uint32_t *log_page;
@@ -253,7 +253,13 @@ bool kymo_category_off(const char *name);
 void kymo_snapshot_hand_over(struct kymo_process *process);
 void kymo_snapshot_forget(void);	/* in a forked child: the parent reports these requests */
 
-/* tracer_user.c */
+/* tracer_sites.c */
+
+struct kymo_site;
+#define KYMO_IDS_END KYMO_POINT_NO_ID /* ids for sites end before this one */
+
+/** kymo_site_enter() - give @site an id, if it has none. Context: as kymo__register(). */
+void kymo_site_enter(struct kymo_site *site);
 
 /**
  * kymo_user_declare_again() - write the earlier declarations of the process to its new region
