@@ -17,30 +17,13 @@
  * changes each entry for such a symbol that leads to that definition, or is not bound yet. Entries
  * that lead elsewhere are left alone: a program's own function of this name, and the address that a
  * program which is not position-independent has for a function.
- *
- * Entries below PT_GNU_RELRO are read-only. Their pages are writable during the change only.
  */
 #include "inside/ros2/ros2_slots.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "inside/ros2/ros2_late.h"
-
-#if defined(__x86_64__)
-#define JUMP_SLOT R_X86_64_JUMP_SLOT
-#define GLOB_DAT R_X86_64_GLOB_DAT
-#define ABSOLUTE R_X86_64_64
-#elif defined(__aarch64__)
-#define JUMP_SLOT R_AARCH64_JUMP_SLOT
-#define GLOB_DAT R_AARCH64_GLOB_DAT
-#define ABSOLUTE R_AARCH64_ABS64
-#else
-#error "kymo attach knows x86-64 and aarch64"
-#endif
+#include "inside/ros2/ros2_object.h"
 
 #define HOOKS_MAX 512u
 
@@ -54,128 +37,7 @@ static struct hook {
 } hook[HOOKS_MAX];
 static unsigned hooks;
 
-/* A loaded object, as its program headers and its dynamic section describe it. */
-struct object {
-	uintptr_t base, from, to;    /* its segments are in [from, to) */
-	uintptr_t locked, locked_to; /* the pages of PT_GNU_RELRO */
-	const Elf64_Sym *symbol;
-	const char *text;
-	const uint32_t *gnu_hash;
-	const Elf64_Rela *rela[2];
-	size_t relas[2];
-};
-
-static struct object self;
-
-static uintptr_t absolute(const struct object *object, uintptr_t address)
-{
-	return address < object->base ? address + object->base : address;
-}
-
-static void read_dynamic(struct object *object, const Elf64_Dyn *dynamic)
-{
-	for (; dynamic->d_tag != DT_NULL; dynamic++) {
-		const uintptr_t at = absolute(object, dynamic->d_un.d_ptr);
-
-		switch (dynamic->d_tag) {
-		case DT_SYMTAB:
-			object->symbol = (const Elf64_Sym *)at;
-			break;
-		case DT_STRTAB:
-			object->text = (const char *)at;
-			break;
-		case DT_GNU_HASH:
-			object->gnu_hash = (const uint32_t *)at;
-			break;
-		case DT_RELA:
-			object->rela[0] = (const Elf64_Rela *)at;
-			break;
-		case DT_RELASZ:
-			object->relas[0] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
-			break;
-		case DT_JMPREL:
-			object->rela[1] = (const Elf64_Rela *)at;
-			break;
-		case DT_PLTRELSZ:
-			object->relas[1] = dynamic->d_un.d_val / sizeof(Elf64_Rela);
-			break;
-		default:
-			break;
-		}
-	}
-}
-
-/* Return: false: not an object with symbols. */
-static bool read_object(struct object *object, const struct dl_phdr_info *info)
-{
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	const Elf64_Dyn *dynamic = NULL;
-
-	*object = (struct object){ .base = info->dlpi_addr, .from = UINTPTR_MAX };
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
-		const uintptr_t at = info->dlpi_addr + segment->p_vaddr,
-				end = at + segment->p_memsz;
-
-		if (segment->p_type == PT_LOAD) {
-			object->from = at < object->from ? at : object->from;
-			object->to = end > object->to ? end : object->to;
-		} else if (segment->p_type == PT_GNU_RELRO) {
-			object->locked = at & ~(page - 1);
-			object->locked_to = end & ~(page - 1);
-		} else if (segment->p_type == PT_DYNAMIC) {
-			dynamic = (const Elf64_Dyn *)at;
-		}
-	}
-	if (!dynamic)
-		return false;
-	read_dynamic(object, dynamic);
-	return object->symbol && object->text;
-}
-
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (unsigned char)*name;
-	return hash;
-}
-
-/* The number of the symbol @name in @object, whether defined or not; 0: none in its hash table. */
-static uint32_t find_symbol(const struct object *object, const char *name, uint32_t hash)
-{
-	const uint32_t *table = object->gnu_hash;
-	const uint64_t *bloom;
-	const uint32_t *bucket, *chain;
-	uint32_t at;
-
-	if (!table || !table[0])
-		return 0;
-	bloom = (const uint64_t *)(table + 4);
-	bucket = (const uint32_t *)(bloom + table[2]);
-	chain = bucket + table[0];
-	if (!(bloom[hash / 64 % table[2]] >> hash % 64 &
-	      bloom[hash / 64 % table[2]] >> (hash >> table[3]) % 64 & 1))
-		return 0;
-	at = bucket[hash % table[0]];
-	if (at < table[1])
-		return 0;
-	for (;; at++) {
-		if ((chain[at - table[1]] | 1) == (hash | 1) &&
-		    !strcmp(object->text + object->symbol[at].st_name, name))
-			return at;
-		if (chain[at - table[1]] & 1)
-			return 0;
-	}
-}
-
-static bool is_function(const Elf64_Sym *symbol)
-{
-	return symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
-	       (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ||
-		ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE);
-}
+static struct kymo_object self;
 
 /* ---- our own functions ---- */
 
@@ -198,16 +60,16 @@ static void read_hooks(void)
 	for (uint32_t at = table[1]; at <= last && hooks < HOOKS_MAX; at++) {
 		const char *name = self.text + self.symbol[at].st_name;
 
-		if (!is_function(&self.symbol[at]) || !strncmp(name, "kymo_", 5))
+		if (!kymo_object_is_function(&self.symbol[at]) || !strncmp(name, "kymo_", 5))
 			continue;
-		hook[hooks++] = (struct hook){ name, hash_of(name), at,
+		hook[hooks++] = (struct hook){ name, kymo_object_hash(name), at,
 					       self.base + self.symbol[at].st_value, 0, NULL };
 	}
 }
 
 static struct hook *hook_named(const char *name)
 {
-	const uint32_t hash = hash_of(name), at = find_symbol(&self, name, hash);
+	const uint32_t hash = kymo_object_hash(name), at = kymo_object_find(&self, name, hash);
 
 	for (unsigned i = 0; i < hooks; i++)
 		if (at ? hook[i].symbol == at :
@@ -227,7 +89,7 @@ static void add_late_hooks(void)
 			__atomic_store_n(late->next, exported->ours, __ATOMIC_RELEASE);
 			exported->ours = (uintptr_t)late->ours;
 		} else {
-			hook[hooks++] = (struct hook){ late->name, hash_of(late->name), 0,
+			hook[hooks++] = (struct hook){ late->name, kymo_object_hash(late->name), 0,
 						       (uintptr_t)late->ours, 0, late->next };
 		}
 	}
@@ -235,11 +97,11 @@ static void add_late_hooks(void)
 
 static int find_self(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	struct object object;
+	struct kymo_object object;
 
 	(void)size;
 	(void)unused;
-	if (!read_object(&object, info) || (uintptr_t)find_self < object.from ||
+	if (!kymo_object_read(&object, info) || (uintptr_t)find_self < object.from ||
 	    (uintptr_t)find_self >= object.to)
 		return 0;
 	self = object;
@@ -250,17 +112,18 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *unused)
 
 static int find_originals(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	struct object object;
+	struct kymo_object object;
 
 	(void)size;
 	(void)unused;
-	if (!read_object(&object, info) || object.from == self.from)
+	if (!kymo_object_read(&object, info) || object.from == self.from)
 		return 0;
 	for (unsigned i = 0; i < hooks; i++) {
 		const uint32_t at =
-			hook[i].original ? 0 : find_symbol(&object, hook[i].name, hook[i].hash);
+			hook[i].original ? 0
+					 : kymo_object_find(&object, hook[i].name, hook[i].hash);
 
-		if (!at || !is_function(&object.symbol[at]))
+		if (!at || !kymo_object_is_function(&object.symbol[at]))
 			continue;
 		if (hook[i].next)
 			__atomic_store_n(hook[i].next, object.base + object.symbol[at].st_value,
@@ -278,33 +141,8 @@ struct pass {
 	bool on;
 };
 
-static bool is_locked(const struct object *object, uintptr_t entry)
-{
-	return entry >= object->locked && entry < object->locked_to;
-}
-
-/* Return: false: the page cannot be made writable. */
-static bool set(const struct object *object, uintptr_t *entry, uintptr_t value)
-{
-	const uintptr_t at = object->locked;
-	const bool locked = is_locked(object, (uintptr_t)entry);
-
-	if (locked && mprotect((void *)at, object->locked_to - at, PROT_READ | PROT_WRITE))
-		return false;
-	__atomic_store_n(entry, value, __ATOMIC_RELEASE);
-	if (locked)
-		(void)mprotect((void *)at, object->locked_to - at, PROT_READ);
-	return true;
-}
-
-/* The entry points into its own object, where the code is that asks the linker. */
-static bool is_unbound(const struct object *object, unsigned type, uintptr_t value)
-{
-	return type == JUMP_SLOT && value >= object->from && value < object->to;
-}
-
-static void change(const struct pass *pass, const struct object *object, const Elf64_Rela *rela,
-		   const struct hook *its)
+static void change(const struct pass *pass, const struct kymo_object *object,
+		   const Elf64_Rela *rela, const struct hook *its)
 {
 	uintptr_t *entry = (uintptr_t *)(object->base + rela->r_offset);
 	const uintptr_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
@@ -313,12 +151,12 @@ static void change(const struct pass *pass, const struct object *object, const E
 	if (!value || !its->original || rela->r_addend)
 		return;
 	if (!ours && value != its->original &&
-	    !is_unbound(object, ELF64_R_TYPE(rela->r_info), value)) {
+	    !kymo_object_is_unbound(object, ELF64_R_TYPE(rela->r_info), value)) {
 		pass->slots->elsewhere++;
 		return;
 	}
 	if (ours != pass->on) {
-		if (!set(object, entry, pass->on ? its->ours : its->original))
+		if (!kymo_object_set(object, entry, pass->on ? its->ours : its->original))
 			return;
 		pass->slots->changed++;
 	} else if (!pass->on) {
@@ -332,11 +170,11 @@ static int change_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const struct pass *pass = context;
 	const uint32_t before = pass->slots->entries;
-	struct object object;
+	struct kymo_object object;
 
 	(void)size;
 	pass->slots->generation = info->dlpi_adds;
-	if (!read_object(&object, info) || object.from == self.from)
+	if (!kymo_object_read(&object, info) || object.from == self.from)
 		return 0;
 	for (unsigned list = 0; list < 2; list++)
 		for (size_t i = 0; object.rela[list] && i < object.relas[list]; i++) {
@@ -345,7 +183,8 @@ static int change_object(struct dl_phdr_info *info, size_t size, void *context)
 			const Elf64_Sym *symbol = &object.symbol[ELF64_R_SYM(rela->r_info)];
 			const struct hook *its;
 
-			if (type != JUMP_SLOT && type != GLOB_DAT && type != ABSOLUTE)
+			if (type != OBJECT_JUMP_SLOT && type != OBJECT_GLOB_DAT &&
+			    type != OBJECT_ABSOLUTE)
 				continue;
 			its = hook_named(object.text + symbol->st_name);
 			if (its)
@@ -378,28 +217,29 @@ struct lead {
 	unsigned changed;
 };
 
-static void lead_entry(struct lead *lead, const struct object *object, const Elf64_Rela *rela)
+static void lead_entry(struct lead *lead, const struct kymo_object *object, const Elf64_Rela *rela)
 {
 	const unsigned type = ELF64_R_TYPE(rela->r_info);
 	const Elf64_Sym *symbol = &object->symbol[ELF64_R_SYM(rela->r_info)];
 	uintptr_t *entry = (uintptr_t *)(object->base + rela->r_offset);
 	uintptr_t value;
 
-	if ((type != JUMP_SLOT && type != GLOB_DAT) || rela->r_addend ||
+	if ((type != OBJECT_JUMP_SLOT && type != OBJECT_GLOB_DAT) || rela->r_addend ||
 	    strcmp(object->text + symbol->st_name, lead->name) != 0)
 		return;
 	value = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	if (value == lead->from || is_unbound(object, type, value))
-		lead->changed += set(object, entry, lead->to);
+	if (value == lead->from || kymo_object_is_unbound(object, type, value))
+		lead->changed += kymo_object_set(object, entry, lead->to);
 }
 
 static int lead_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct lead *lead = context;
-	struct object object;
+	struct kymo_object object;
 
 	(void)size;
-	if (!read_object(&object, info) || lead->within < object.from || lead->within >= object.to)
+	if (!kymo_object_read(&object, info) || lead->within < object.from ||
+	    lead->within >= object.to)
 		return 0;
 	for (unsigned list = 0; list < 2; list++)
 		for (size_t i = 0; object.rela[list] && i < object.relas[list]; i++)
@@ -441,15 +281,15 @@ struct definition {
 static int find_definition(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct definition *its = context;
-	struct object object;
+	struct kymo_object object;
 	uint32_t at;
 
 	(void)size;
-	if (!read_object(&object, info) ||
+	if (!kymo_object_read(&object, info) ||
 	    ((uintptr_t)find_self >= object.from && (uintptr_t)find_self < object.to))
 		return 0;
-	at = find_symbol(&object, its->name, its->hash);
-	if (!at || !is_function(&object.symbol[at]))
+	at = kymo_object_find(&object, its->name, its->hash);
+	if (!at || !kymo_object_is_function(&object.symbol[at]))
 		return 0;
 	its->function = (void *)(object.base + object.symbol[at].st_value);
 	return 1;
@@ -457,7 +297,7 @@ static int find_definition(struct dl_phdr_info *info, size_t size, void *context
 
 void *kymo_slots_definition(const char *name)
 {
-	struct definition its = { name, hash_of(name), NULL };
+	struct definition its = { name, kymo_object_hash(name), NULL };
 
 	(void)dl_iterate_phdr(find_definition, &its);
 	return its.function;
