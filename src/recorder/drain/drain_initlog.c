@@ -17,6 +17,7 @@
 #include "recorder/drain/initlog_taking.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"
 

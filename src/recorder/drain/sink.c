@@ -9,6 +9,7 @@
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
+#include "recorder/drain/sink_list.h"
 
 #define RETRY_NS	100000000u	/* until a sink that failed is tried again */
 /* from one report of a sink that fails again and again to the next */

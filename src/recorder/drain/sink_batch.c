@@ -5,6 +5,7 @@
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
+#include "recorder/drain/sink_list.h"
 
 /* Computes what the sink misses of each ring with this batch (ring.offered), and of all of them. */
 static bool count_discarded(struct sink_process *at, struct sink_batch *batch)

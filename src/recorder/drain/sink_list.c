@@ -8,6 +8,7 @@
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
+#include "recorder/drain/sink_list.h"
 
 /* An event may have a time this much older than the moment at which it is found. */
 #define EARLIER_NS	10000000u

@@ -8,6 +8,7 @@
 
 #include "abi/points.h"
 #include "base/array.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"

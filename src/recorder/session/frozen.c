@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "recorder/drain/sink_list.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/session/freeze.h"
 #include "recorder/runtime/initlog_cursor.h"

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 

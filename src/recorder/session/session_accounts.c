@@ -9,6 +9,7 @@
 
 #include "accounts/accounts.h"
 #include "base/now.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "accounts/accounts.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 

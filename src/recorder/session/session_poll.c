@@ -6,6 +6,7 @@
 #include "recorder/session/session.h"
 
 #include "base/now.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/session/session_internal.h"
 
 #define MS 1000000ull

@@ -9,6 +9,7 @@
 
 #include "abi/points.h"
 #include "base/array.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"
 #include "recorder/drain/promise.h"

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 #include "recorder/trace/sink_ctf.h"

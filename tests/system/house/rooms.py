@@ -209,7 +209,7 @@ DOORS = {
     "recorder/runtime": "agent_lock alive claim counts_left domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
     "recorder/records": "classes left_out_set record_walk",
     "recorder/filter": "filter filter_rules",
-    "recorder/drain": "drain drained_process promise sink",
+    "recorder/drain": "drain drained_process promise sink sink_list",
     "recorder/trace": "sink_ctf sink_files trace_dir traces",
     "recorder/own": "own_sink",
     "recorder/perfetto": "perfetto_file",

@@ -4,6 +4,7 @@
 
 #include "babeltrace.h"
 #include "recorder/drain/drain.h"
+#include "recorder/drain/sink_list.h"
 #include "recorder/trace/sink_ctf.h"
 
 struct bench {
