@@ -1,81 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The viewer's loop. See live.h. */
-#include "live/live.h"
-
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/now.h"
-#include "live/bound.h"
+#include "live/live_internal.h"
+#include "live/live_signals.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* to wait for the last reply */
-#define LAST_S		1		/* to show what was held back, when the user ends it */
-
-struct live {
-	const struct live_options *options;
-	struct client_options client_options;
-	struct client_sink sink;
-	uv_loop_t loop;
-	uv_timer_t timer, tick, goodbye;
-	uv_async_t told;		/* a signal arrived */
-	struct link *link;		/* NULL: not connected */
-	struct client *client;
-	struct copydir *copydir;		/* NULL: sessions are listed */
-	bool news, final, over;
-	bool away;			/* the user knows that the relay is gone */
-	unsigned silent;		/* streams, in the last message about them */
-	uint64_t bytes;
-	int rc;
-	struct kymo_err err;
-};
-
-/* ---- signals: update() may have much to do, and stops at once ---- */
-
-static volatile sig_atomic_t stopped, cut;
-static uv_async_t *volatile wakes;	/* NULL: the loop does not run */
-
-static void on_number(int number)
-{
-	uv_async_t *async = wakes;
-
-	stopped = 1;
-	if (number == SIGALRM)
-		cut = 1;
-	else
-		(void)alarm(LAST_S);
-	if (async)
-		(void)uv_async_send(async);
-}
-
-static void take_signals(void (*handler)(int number))
-{
-	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-	const struct sigaction last = { .sa_handler = handler };
-
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-	(void)sigaction(SIGALRM, &last, NULL); /* interrupts a write that nobody reads */
-}
-
-const volatile sig_atomic_t *live_stopped(void)
-{
-	return &stopped;
-}
-
-bool live_was_cut(void)
-{
-	return cut;
-}
-
-static void say(void *context, const char *text)
-{
-	const struct live *live = context;
-
-	live->options->say(live->options->context, text);
-}
 
 /* ---- the end ---- */
 
@@ -92,7 +26,7 @@ static void end(struct live *live)
 	if (live->over)
 		return;
 	live->over = true;
-	wakes = NULL;
+	live_signals_sleep();
 	link_close(live->link);
 	live->link = NULL;
 	uv_walk(&live->loop, stop_handle, NULL);
@@ -236,7 +170,7 @@ static void on_opened(void *context)
 	struct wire_out out = { 0 };
 
 	if (live->away)
-		say(live, "the relay is reachable again");
+		live_say(live, "the relay is reachable again");
 	live->away = false;
 	client_connected(live->client, now_ns(), &out);
 	send_out(live, &out);
@@ -258,7 +192,7 @@ static void lost(struct live *live)
 	}
 	if (!live->away) {
 		(void)snprintf(text, sizeof(text), "%s; waiting for it", live->err.text);
-		say(live, text);
+		live_say(live, text);
 	}
 	live->away = true;
 	(void)uv_timer_start(&live->timer, on_again, AGAIN_MS, 0);
@@ -296,86 +230,6 @@ static void connect_now(struct live *live)
 		fail(live);
 }
 
-/* ---- for update() and tick() ---- */
-
-const char *live_path(const struct live *live)
-{
-	return copydir_path(live->copydir);
-}
-
-bool live_has_news(const struct live *live)
-{
-	return live->news;
-}
-
-int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader)
-{
-	unsigned silent;
-	int64_t until;
-	char text[160];
-
-	if (live->final)
-		return INT64_MAX;
-	until = bound_until(live->client, reader, now_ns(), &silent);
-	if (silent > live->silent) {
-		(void)snprintf(text, sizeof(text), "%u streams are silent; the others are shown without waiting for "
-			       "them, so their events may appear late", silent);
-		say(live, text);
-	}
-	live->silent = silent;
-	return until;
-}
-
-void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, int64_t until)
-{
-	bound_forget(live->client, live->copydir, reader, until);
-}
-
-void live_count(const struct live *live, struct live_counts *counts)
-{
-	*counts = (struct live_counts){ .bytes = live->bytes };
-	for (const struct live_stream *stream = client_streams(live->client); stream;
-	     stream = stream->next) {
-		counts->streams++;
-		counts->packets += stream->packets;
-		counts->missed += stream->missed;
-	}
-}
-
-/* ---- the client's sink ---- */
-
-static int on_session(void *context, const struct wire_listed_session *session,
-		      struct kymo_err *err)
-{
-	const struct live *live = context;
-
-	return live->options->session(live->options->context, session, err);
-}
-
-static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size,
-		       struct kymo_err *err)
-{
-	struct live *live = context;
-
-	return copydir_metadata(live->copydir, trace, bytes, size, err);
-}
-
-static int on_bytes(void *context, struct live_stream *stream, uint64_t offset,
-		    const uint8_t *bytes, size_t size, struct kymo_err *err)
-{
-	struct live *live = context;
-
-	live->bytes += size;
-	return copydir_bytes(live->copydir, stream, offset, bytes, size, err);
-}
-
-static int on_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err)
-{
-	struct live *live = context;
-
-	return copydir_packet(live->copydir, stream, complete, err);
-}
-
 /* ---- life ---- */
 
 static void begin(struct live *live)
@@ -390,9 +244,7 @@ static void begin(struct live *live)
 	}
 	(void)uv_async_init(&live->loop, &live->told, on_told);
 	live->told.data = live;
-	stopped = cut = 0;
-	wakes = &live->told;
-	take_signals(on_number);
+	live_signals_take(&live->told);
 	if (live->options->tick) {
 		const uint64_t period_ms = (uint64_t)(live->options->period_ns / 1000000);
 
@@ -412,9 +264,7 @@ static void finish(struct live *live)
 	if (!live->copydir)
 		return;
 	live->final = true;
-	if (stopped)
-		(void)alarm(LAST_S);
-	stopped = 0;
+	live_signals_last();
 	if (copydir_flush(live->copydir, &live->news, &err) == 0 &&
 	    live->options->update(live->options->context, live, true, &err) >= 0)
 		return;
@@ -436,8 +286,7 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 		.session = options->url->session[0] ? options->url->session : NULL,
 		.from_now = options->from_now,
 	};
-	live->sink =
-		(struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
+	live_sink(live);
 	live->client = client_new(&live->client_options, &live->sink);
 	rc = live->client ? 0 : err_no_memory(err);
 	if (rc == 0 && live->client_options.session)
@@ -445,8 +294,7 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 	if (rc == 0) {
 		begin(live);
 		finish(live);
-		(void)alarm(0);
-		take_signals(SIG_DFL);
+		live_signals_leave();
 		rc = live->rc;
 		if (rc < 0)
 			*err = live->err;
