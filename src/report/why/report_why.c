@@ -312,7 +312,7 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 	    (answer->options != o || *answer->name)) {
 		/* What the finding names cannot be taken apart: the worst of all, then. */
 		answer->options = o;
-		*answer->name = '\0';
+		*answer->name = *answer->ways = '\0';
 		answer->tells_finding = *answer->finding;
 		chains = chains_of(answer);
 		if (pass(answer, &chains, NULL, 0, err))
@@ -357,6 +357,7 @@ static struct why_answer *answer_new(struct kymo_ctf_reader *reader,
 	answer->options = options;
 	answer->reader = reader;
 	answer->usual.total_ns = -1;
+	why_ways_asked(answer);
 	return answer;
 }
 

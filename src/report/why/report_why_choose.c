@@ -70,10 +70,12 @@ static void set(struct why_target *target, bool is_chain, uint32_t index,
 	};
 }
 
-/* Return: the chain with the largest value, *@most; NULL: none. */
+/* Return: the chain with the largest value, *@most, of those that are of the processes asked for;
+ * NULL: none. */
 static const struct chains_path *worst_chain(const struct why_answer *answer, int64_t *most)
 {
 	const struct chains_path *best = NULL;
+	unsigned fits = 1, of;
 	int64_t value;
 	char label[sizeof(answer->name)];
 
@@ -88,9 +90,11 @@ static const struct chains_path *worst_chain(const struct why_answer *answer, in
 		    strcmp(chains_label(path, label, sizeof(label)), answer->name) != 0)
 			continue;
 		value = chain_value(answer, stats);
-		if (value > *most) {
+		of = why_ways_chain(answer, path);
+		if (value >= 0 && (of > fits || (of == fits && value > *most))) {
 			*most = value;
 			best = path;
+			fits = of;
 		}
 	}
 	return best;
@@ -112,7 +116,7 @@ static int64_t callback_value(const struct why_answer *answer,
 	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
 	char label[WHY_LABEL_MAX];
 
-	if (!runs || !runs->total.count)
+	if (!runs || !runs->total.count || !why_ways_callback(answer, callback))
 		return -1;
 	if (*answer->name &&
 	    strcmp(model_callback_label(callback, label, sizeof(label)), answer->name) != 0)

@@ -75,6 +75,11 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 		(void)snprintf(buffer, size, "%s", why_goals_open());
 	else if (o->at_ns)
 		empty_at(answer, buffer, size);
+	else if (*answer->ways)
+		(void)snprintf(buffer, size,
+			       "'%s' did not run in (%s. `kymo query \"SELECT name, pid FROM "
+			       "processes\"` lists the processes.",
+			       o->pattern ? o->pattern : o->callback, answer->ways);
 	else if (!model_facts(answer->model)->ros_events && o->callback)
 		snprintf(buffer, size,
 			 "The trace has no loop or span '%s'.%s%.200s%s `kymo report --section loops --section spans` "

@@ -40,12 +40,15 @@ static bool tell(struct why_answer *answer, const struct summary *summary,
 static void choose(struct why_answer *answer, const struct summary *summary)
 {
 	struct summary_finding finding;
-	const char *ask;
+	const char *ask, *ways;
+	size_t length;
 
 	if (!tell(answer, summary, &finding) && !summary_slowest(summary, &finding))
 		return;
 	ask = finding.kind == SUMMARY_FINDING_CHAIN ? finding.entity->name
 						    : summary_finding_ask(&finding);
+	ways = finding.kind == SUMMARY_FINDING_CHAIN ? NULL : why_ways_in(ask);
+	length = ways ? (size_t)(ways - ask) : strlen(ask);
 	if (strlen(ask) >= sizeof(answer->ask))
 		return;
 	answer->is_of_goals = finding.entity->kind == SUMMARY_ACTION;
@@ -53,7 +56,8 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 		finding.kind == SUMMARY_FINDING_LOOP || finding.kind == SUMMARY_FINDING_SPAN;
 	if (finding.kind != SUMMARY_FINDING_LOSS && !answer->is_of_programs &&
 	    !answer->is_of_goals) {
-		snprintf(answer->name, sizeof(answer->name), "%s", ask);
+		why_ways_take(answer, summary_finding_ask(&finding));
+		snprintf(answer->name, sizeof(answer->name), "%.*s", (int)length, ask);
 		return;
 	}
 	snprintf(answer->ask, sizeof(answer->ask), "%s", ask);

@@ -29,6 +29,7 @@ struct why_answer {
 	struct why_options chosen; /* when nothing was named: what the first finding names, */
 	char ask[4096];            /* as a pattern, */
 	char name[4096];           /* or as the name of a chain or a callback; "": not so */
+	char ways[1024];           /* of these processes only, "filter 4711)"; "": of all */
 	bool is_of_programs;       /* it names a loop or a span, */
 	bool is_of_goals;          /* or an action */
 	char finding[2048];        /* the first finding; "": there is none */
@@ -74,6 +75,19 @@ struct why_answer {
  * Sets answer->options. Return: 0, or -1 with @err.
  */
 int why_choose_finding(struct why_answer *answer, struct kymo_err *err);
+
+/* report_why_ways.c: where "/scan -> /cmd_vel (filter 4711)" names its processes, at " ("; NULL: it
+ * names none. */
+const char *why_ways_in(const char *text);
+/* Sets answer->ways to what @text names; and that of the options, whose name is without it then. */
+void why_ways_take(struct why_answer *answer, const char *text);
+void why_ways_asked(struct why_answer *answer);
+/* Is it of answer->ways? Of a chain: 0: no; 1: it leads through others of these names, too; 2: yes.
+ */
+bool why_ways_callback(const struct why_answer *answer, const struct model_callback *callback);
+unsigned why_ways_chain(const struct why_answer *answer, const struct chains_path *path);
+/* The processes of the target of which there are several: "driver (4711)". Return: @buffer. */
+char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size);
 
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);

@@ -9,7 +9,6 @@
 #include "report/report.h"
 #include "report/why/report_why_internal.h"
 #include "summary/summary.h"
-#include "summary/summary_collect.h"
 
 /* ---- parts ---- */
 
@@ -318,32 +317,6 @@ void why_print_finding(const struct why_answer *answer)
 		table_value_text(answer->table, "nothing", "Finding", answer->nothing);
 }
 
-/* Of which process the callback is, if another one has a callback of that name. */
-static void print_process(struct why_answer *answer)
-{
-	const struct model_callback *callback, *other;
-	char label[WHY_LABEL_MAX], name[WHY_LABEL_MAX], text[512];
-
-	if (answer->target.is_chain)
-		return;
-	callback = model_callback(answer->model, answer->target.index);
-	summary_callback_name(callback, label, sizeof(label));
-	for (unsigned i = 0; i < model_count(answer->model, MODEL_CALLBACK); i++) {
-		other = model_callback(answer->model, i);
-		if (other->process == callback->process ||
-		    strcmp(summary_callback_name(other, name, sizeof(name)), label) != 0)
-			continue;
-		(void)snprintf(text, sizeof(text), "%s (%d)%s%s", callback->process->name,
-			       callback->process->pid,
-			       other->process->host != callback->process->host ? " @" : "",
-			       other->process->host != callback->process->host
-				       ? callback->process->hostname
-				       : "");
-		table_value_text(answer->table, "process", "Process", text);
-		return;
-	}
-}
-
 void why_print(struct why_answer *answer)
 {
 	const struct why_instance *worst = &answer->instance[0];
@@ -357,7 +330,8 @@ void why_print(struct why_answer *answer)
 		table_value_text(t, "lost_messages", "Lost on the way", text);
 	table_value_text(t, answer->target.is_chain ? "chain" : "callback", answer->target.is_chain ? "Chain" : "Callback",
 			 why_target_label(answer, text, sizeof(text)));
-	print_process(answer);
+	if (*why_ways_text(answer, text, sizeof(text)))
+		table_value_text(t, "process", "Process", text);
 	table_value_text(t, "trace", "Trace", answer->path);
 	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);

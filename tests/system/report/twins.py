@@ -34,6 +34,10 @@ def topped(place, trace):
     return {row["pid"]: row["count"] for row in rows if row["callback"] == NODE and row["source"].startswith("timer")}
 
 
+def rows(place, verb, trace, *words):
+    return json.loads(kymo(place, verb, trace, *words, "--format", "json"))
+
+
 @in_directory
 def main(work):
     place = private(work)
@@ -47,6 +51,9 @@ def main(work):
     check(topped(place, twins) == runs, "top has", topped(place, twins), "SQL has", runs)
     why = kymo(place, "why", twins, "/imu_driver timer*")
     check(any(f"Process: driver ({pid})" in why for pid in runs), "why does not say of which process it speaks:", why)
+    for pid, count in runs.items():
+        why = rows(place, "why", twins, f"/imu_driver timer* (driver {pid})", "--all")
+        check([why["process"], why["count"]] == [f"driver ({pid})", count], "of", pid, why)
     summary = os.path.join(work, "summary")
     kymo(place, "report", twins, "--format", "summary", "-o", summary)
     text = kymo(place, "report", summary)
