@@ -87,14 +87,21 @@ const struct summary_entity *summary_collect_entity(const struct summary_collect
 						    enum summary_kind kind, const char *name,
 						    const struct model_process *process);
 
+/* The processes of a chain that have twins; both "": it has no twin. */
+struct summary_ways {
+	char of[512];   /* of its entity: "" of the first ones, else "driver #2, filter" */
+	char text[512]; /* for people: "driver 4711, filter 4713 @left" */
+};
+
 /**
- * summary_collect_chain() - after summary_collect_take(): add @path, which is a chain, to the
- * entity of @into with its name in @of
+ * summary_collect_ways() - after summary_collect_take(): through which of several processes of one
+ * name @path leads
  *
- * Return: the entity; NULL without memory, with @into->failed set.
+ * Return: the first of these processes; NULL: none.
  */
-struct summary_entity *summary_collect_chain(struct summary_collect *collect, struct summary *into,
-					     const struct chains_path *path, const char *of);
+const struct model_process *summary_collect_ways(const struct summary_collect *collect,
+						 const struct chains_path *path,
+						 struct summary_ways *ways);
 
 /** summary_executor_name() - the same of the executor that thread number @executor represents:
  * "perception: /costmap, /detector", its process and up to four of the nodes that it runs. */

@@ -34,6 +34,7 @@ static void merge_entity(struct summary *into, const struct summary_entity *from
 	}
 	if (from->pid && !entity->pid) { /* its twin came later */
 		entity->label = summary_text(into, from->label);
+		entity->ask = summary_text(into, from->ask);
 		entity->pid = from->pid;
 	}
 	entity->is_startup |= from->is_startup;

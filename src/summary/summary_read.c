@@ -240,12 +240,25 @@ static enum summary_kind kind_of(const char *name)
 	return name ? kind : SUMMARY_KINDS;
 }
 
-static const char *twin_label(struct summary *summary, const struct summary_entity *entity)
+static const char *twin_label(struct summary *summary, const char *name, const char *of)
 {
-	char label[1024];
+	char label[2048];
 
-	(void)snprintf(label, sizeof(label), "%s (%s)", entity->name, entity->of);
+	(void)snprintf(label, sizeof(label), "%s (%s)", name, of);
 	return summary_text(summary, label);
+}
+
+/* One of several with these names is told apart by its process, without a pid. */
+static void read_label(struct summary *summary, struct summary_entity *entity,
+		       struct json_object *object)
+{
+	const bool is_twin = strstr(entity->of, " #");
+
+	if (json_get(object, "label"))
+		entity->label = get_text(summary, object, "label");
+	if (is_twin && (entity->kind == SUMMARY_CHAIN ? !entity->pid
+						      : !json_get(object, "label")))
+		entity->label = twin_label(summary, entity->label, entity->of);
 }
 
 static int read_entity(struct summary *summary, struct json_object *object)
@@ -261,11 +274,8 @@ static int read_entity(struct summary *summary, struct json_object *object)
 	entity = summary_entity(summary, kind, name, json_get_text(object, "of"));
 	if (!entity || entity->count[SUMMARY_RUNS] || entity->worsts)
 		return entity ? -1 : -ENOMEM; /* twice */
-	if (json_get(object, "label"))
-		entity->label = get_text(summary, object, "label");
-	else if (strstr(entity->of, " #")) /* one of several with these names */
-		entity->label = twin_label(summary, entity);
 	entity->pid = (int32_t)get_i64(object, "pid");
+	read_label(summary, entity, object);
 	entity->ask = get_text(summary, object, "ask");
 	entity->period_ns = get_i64(object, "period_ns");
 	entity->is_startup = get_bool(object, "startup");

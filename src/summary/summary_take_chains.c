@@ -202,21 +202,34 @@ static void take_segments(struct chain *chain, struct summary_entity *entity)
 	}
 }
 
-static struct summary_entity *take_chain(struct chain *chain, const struct chains_path *path,
-					 const char *of)
+/* "/scan -> /cmd_vel" in @text gets " (filter 4711)". */
+static const char *with_ways(struct chain *chain, const char *text, const struct summary_ways *ways)
+{
+	char whole[2048];
+
+	if (!*text || !*ways->text)
+		return text;
+	(void)snprintf(whole, sizeof(whole), "%s (%s)", text, ways->text);
+	return summary_text(chain->summary, whole);
+}
+
+static void take_chain(struct chain *chain, const struct chains_path *path)
 {
 	char name[4096];
+	struct summary_ways ways;
 	struct summary_entity *entity;
+	const struct model_process *first = summary_collect_ways(chain->collect, path, &ways);
 
 	chain->steps = chains_steps(path, chain->step);
 	chain->stats = path->stats;
 	entity = summary_entity(chain->summary, SUMMARY_CHAIN,
-				chains_label(path, name, sizeof(name)), of);
+				chains_label(path, name, sizeof(name)), ways.of);
 	if (!entity)
-		return NULL;
+		return;
 	if (!summary_is_other(entity)) {
-		entity->label = chain_label(chain);
-		entity->ask = chain_ask(chain);
+		entity->label = with_ways(chain, chain_label(chain), &ways);
+		entity->ask = with_ways(chain, chain_ask(chain), &ways);
+		entity->pid = first ? first->pid : 0;
 		take_segments(chain, entity);
 	}
 	summary_startup_set(chain->summary, entity, SUMMARY_LATENCY, &chain->stats->startup,
@@ -242,15 +255,6 @@ static struct summary_entity *take_chain(struct chain *chain, const struct chain
 		collect_parts_put(&parts, &instance);
 		summary_add_worst(chain->summary, entity, &instance);
 	}
-	return entity;
-}
-
-struct summary_entity *summary_collect_chain(struct summary_collect *collect, struct summary *into,
-					     const struct chains_path *path, const char *of)
-{
-	struct chain chain = { .collect = collect, .summary = into };
-
-	return take_chain(&chain, path, of);
 }
 
 void collect_take_chains(struct summary_collect *collect, struct summary *summary)
@@ -259,8 +263,9 @@ void collect_take_chains(struct summary_collect *collect, struct summary *summar
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
+		struct chain chain = { .collect = collect, .summary = summary };
 
 		if (path->stats && path->stats->total.count && chains_is_chain(chains, path))
-			(void)summary_collect_chain(collect, summary, path, "");
+			take_chain(&chain, path);
 	}
 }

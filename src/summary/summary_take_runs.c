@@ -301,6 +301,17 @@ static struct summary_entity *entity_of(struct summary_collect *collect, struct 
 			      collect_of(collect, SUMMARY_CALLBACK, name, callback->process, of));
 }
 
+/* "/imu_driver timer 5 ms", of one of several processes of one name as its label says it. */
+static const char *ask_of(struct summary *summary, const struct summary_entity *entity,
+			  const char *label)
+{
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), "%s%s", label,
+		       entity->pid ? entity->label + strlen(entity->name) : "");
+	return summary_text(summary, text);
+}
+
 static void take_callback(struct taken_run *run)
 {
 	const struct why_callback *why =
@@ -320,8 +331,8 @@ static void take_callback(struct taken_run *run)
 	else
 		collect_label(run->collect, summary, entity, run->callback->process);
 	if (!summary_is_other(entity))
-		entity->ask = summary_text(summary, model_callback_label(run->callback, label,
-									 sizeof(label)));
+		entity->ask = ask_of(summary, entity, model_callback_label(run->callback, label,
+									   sizeof(label)));
 	if (run->callback->timer) {
 		entity->is_other_clock |= has_other_clock(run);
 		entity->period_ns = run->callback->timer->period_ns;

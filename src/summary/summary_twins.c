@@ -2,7 +2,8 @@
 /*
  * Twins: callbacks, loops, spans and executors of one name, in processes of one name that run at
  * the same time. An entity is known by its names, so they would be one entity. The first process
- * stays "talker", the next one is "talker #2"; people see the pid instead, or the host.
+ * stays "talker", the next one is "talker #2"; people see the pid instead, or the host. Chains are
+ * of the twins that they lead through: of "", "filter #2", "driver #2, filter".
  *
  * A process that was started again is the same to a summary: its callback ran before or after the
  * other one's, not meanwhile.
@@ -131,17 +132,47 @@ static void add_executors(struct summary_collect *collect)
 	}
 }
 
-void collect_find_twins(struct summary_collect *collect)
+static void add_callback(struct summary_collect *collect, unsigned index)
 {
+	const struct model_callback *callback = model_callback(collect->from.model, index);
+	const struct stats_callback *stats = stats_callback(collect->from.stats, index);
 	char name[512];
 
-	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_CALLBACK); i++) {
-		const struct model_callback *callback = model_callback(collect->from.model, i);
-		const struct stats_callback *stats = stats_callback(collect->from.stats, i);
+	add(collect, SUMMARY_CALLBACK, summary_callback_name(callback, name, sizeof(name)),
+	    callback->process, stats->first_ns, stats->last_ns);
+}
 
-		add(collect, SUMMARY_CALLBACK, summary_callback_name(callback, name, sizeof(name)),
-		    callback->process, stats->first_ns, stats->last_ns);
+/*
+ * Process by process, so that of two of them the same one is the second for each name: the names of
+ * a chain's steps, "driver", "driver #2", then say which way it goes.
+ */
+static void add_callbacks(struct summary_collect *collect)
+{
+	const struct model *model = collect->from.model;
+	const unsigned processes = model_count(model, MODEL_PROCESS);
+	const unsigned callbacks = model_count(model, MODEL_CALLBACK);
+	uint32_t *first = calloc((size_t)processes + callbacks + 1, sizeof(*first));
+	uint32_t *next = first + processes; /* callbacks of one process, from 1; 0: no more */
+
+	if (!first) {
+		collect->failed = true;
+		return;
 	}
+	for (unsigned i = callbacks; i-- > 0;) {
+		uint32_t *of = &first[model_callback(model, i)->process->index];
+
+		next[i] = *of;
+		*of = i + 1;
+	}
+	for (unsigned p = 0; p < processes; p++)
+		for (uint32_t at = first[p]; at; at = next[at - 1])
+			add_callback(collect, at - 1);
+	free(first);
+}
+
+void collect_find_twins(struct summary_collect *collect)
+{
+	add_callbacks(collect);
 	add_executors(collect);
 	if (collect->from.spans_stats)
 		add_spans(collect);
@@ -173,23 +204,79 @@ const struct summary_entity *summary_collect_entity(const struct summary_collect
 	return summary_find(summary, kind, name, collect_of(collect, like, name, process, of));
 }
 
-void collect_label(const struct summary_collect *collect, struct summary *summary,
-		   struct summary_entity *entity, const struct model_process *process)
+/* "driver 4711", of several hosts "driver 4711 @left". Return: @text; NULL: there is only one. */
+static const char *told_apart(const struct summary_collect *collect, enum summary_kind kind,
+			      const char *name, const struct model_process *process,
+			      char text[COLLECT_OF_MAX])
 {
-	const struct collect_twin *twin = first_of(collect, entity->kind, entity->name, process);
+	const struct collect_twin *twin = first_of(collect, kind, name, process);
 	bool several = false, hosts = false;
-	char label[1024];
 
 	for (; twin; twin = twin->next) {
 		several |= twin->number > 1;
 		hosts |= twin->process->host != process->host;
 	}
 	if (!several)
+		return NULL;
+	(void)snprintf(text, COLLECT_OF_MAX, "%s %" PRId32 "%s%s", process->name, process->pid,
+		       hosts ? " @" : "", hosts ? process->hostname : "");
+	return text;
+}
+
+void collect_label(const struct summary_collect *collect, struct summary *summary,
+		   struct summary_entity *entity, const struct model_process *process)
+{
+	char text[COLLECT_OF_MAX], label[1024];
+
+	if (!told_apart(collect, entity->kind, entity->name, process, text))
 		return;
 	entity->pid = process->pid;
-	(void)snprintf(label, sizeof(label), "%s (%s %" PRId32 "%s%s)", entity->name, process->name,
-		       process->pid, hosts ? " @" : "", hosts ? process->hostname : "");
+	(void)snprintf(label, sizeof(label), "%s (%s)", entity->name, text);
 	entity->label = summary_text(summary, label);
+}
+
+static void append(char *list, size_t size, const char *text)
+{
+	const size_t used = strlen(list);
+
+	(void)snprintf(list + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+/*
+ * The processes in the order of the way, each when the way enters it: messages may go from one twin
+ * to another. Only the first ones are "", so that the entity is the same with a twin and without.
+ */
+const struct model_process *summary_collect_ways(const struct summary_collect *collect,
+						 const struct chains_path *path,
+						 struct summary_ways *ways)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	const unsigned steps = chains_steps(path, step);
+	const struct model_process *first = NULL, *last = NULL;
+	bool are_first = true;
+
+	ways->of[0] = ways->text[0] = '\0';
+	for (unsigned i = 0; i < steps; i++) {
+		const struct model_process *process = step[i]->callback ? step[i]->callback->process
+									: last;
+		char name[512], text[COLLECT_OF_MAX];
+		const char *of;
+
+		if (process == last)
+			continue;
+		summary_callback_name(step[i]->callback, name, sizeof(name));
+		if (!told_apart(collect, SUMMARY_CALLBACK, name, process, text))
+			continue;
+		append(ways->text, sizeof(ways->text), text);
+		of = collect_of(collect, SUMMARY_CALLBACK, name, process, text);
+		append(ways->of, sizeof(ways->of), of);
+		are_first &= of == process->name;
+		first = first ? first : process;
+		last = process;
+	}
+	if (are_first)
+		ways->of[0] = '\0';
+	return first;
 }
 
 void collect_free_twins(struct summary_collect *collect)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a summary as JSON; see summary_file.h. What is 0 or empty is left out. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json_text.h"
 #include "summary/summary_file.h"
@@ -259,6 +261,40 @@ static void put_startup(struct json_text *json, const struct summary_entity *ent
 	json_text_close(json, '}');
 }
 
+/* A pid says nothing about another run: of "/scan -> /cmd_vel (filter 4711)" the chain is left. */
+static void put_without_pid(struct json_text *json, const char *key, const char *text)
+{
+	const char *end = text + strlen(text);
+	char rest[4096];
+
+	while (end > text && strncmp(end, " (", 2) != 0)
+		end--;
+	if (end == text)
+		end = text + strlen(text);
+	(void)snprintf(rest, sizeof(rest), "%.*s", (int)(end - text), text);
+	put_text(json, key, rest);
+}
+
+static void put_names(struct json_text *json, const struct summary_entity *entity, bool is_exact)
+{
+	const bool is_chain = entity->kind == SUMMARY_CHAIN;
+
+	if (is_exact || !entity->pid) {
+		if (entity->label != entity->name)
+			put_text(json, "label", entity->label);
+		if (entity->pid)
+			json_text_i64(json, "pid", entity->pid);
+		put_text(json, "ask", entity->ask);
+		return;
+	}
+	if (is_chain)
+		put_without_pid(json, "label", entity->label);
+	if (is_chain || entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_TIMER)
+		put_without_pid(json, "ask", entity->ask);
+	else
+		put_text(json, "ask", entity->ask);
+}
+
 static void put_entity(struct json_text *json, const struct summary *summary,
 		       const struct summary_entity *entity, bool is_exact)
 {
@@ -266,12 +302,7 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	json_text_string(json, "kind", summary_kind_name(entity->kind));
 	json_text_string(json, "name", entity->name);
 	put_text(json, "of", entity->of);
-	/* A pid says nothing about another run. */
-	if (entity->label != entity->name && (is_exact || !entity->pid))
-		put_text(json, "label", entity->label);
-	if (is_exact && entity->pid)
-		json_text_i64(json, "pid", entity->pid);
-	put_text(json, "ask", entity->ask);
+	put_names(json, entity, is_exact);
 	if (entity->period_ns)
 		json_text_i64(json, "period_ns", entity->period_ns);
 	if (entity->is_startup)

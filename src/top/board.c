@@ -193,8 +193,10 @@ int board_tick(struct board *board, int64_t ns, struct kymo_err *err)
 	board_join_executors(board);
 	if (board->chains)
 		board_take_chains(board);
-	if (!board->options.whole)
+	if (!board->options.whole) {
 		board_take_summary(board);
+		board_name_chains(board);
+	}
 	if (board_read_counts(board, ns, err) < 0)
 		return -1;
 	if (board->options.local)
@@ -279,6 +281,7 @@ void board_finish(struct board *board)
 	if (board->chains)
 		board_take_chains(board);
 	board_take_summary(board);
+	board_name_chains(board);
 }
 
 void board_destroy(struct board *board)

@@ -178,6 +178,10 @@ struct board_totals {
 };
 void board_totals(const struct board *board, struct board_totals *totals);
 
+/** board_ask() - what `kymo why` is asked about: row->ask, of one of several processes of one name
+ * with the process: "/scan -> /cmd_vel (filter 4711)". Return: @buffer. */
+char *board_ask(const struct board *board, const struct board_row *row, char *buffer, size_t size);
+
 struct tallies;
 
 /**

@@ -33,6 +33,7 @@ struct row {
 			   of, NULL: none */
 	uint64_t last; /* of a topic: its last message that was counted; of a thread: its CPU ticks
 			  + 1 */
+	size_t plain; /* of a chain: the length of its name without processes; 0: it has none */
 };
 
 struct board_proc {
@@ -133,6 +134,8 @@ bool board_wants_process(const struct board *board, const struct model_process *
 
 /* board_chains.c: what the analysis of chains collected goes into the present slice. */
 void board_take_chains(struct board *board);
+/* After board_take_summary(): chains of twins get the names of their processes. */
+void board_name_chains(struct board *board);
 
 #define BOARD_NO_VALUES                         \
 	((struct board_values){ .rate_hz = -1,  \

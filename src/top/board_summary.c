@@ -150,6 +150,9 @@ static const struct summary_entity *twin_of(const struct summary *summary,
 	const struct summary_entity *twin = first;
 	char of[512];
 
+	if (row->page == BOARD_CHAINS)
+		return first;
+
 	for (unsigned number = 2; twin && twin->pid && twin->pid != row->pid; number++) {
 		(void)snprintf(of, sizeof(of), "%s #%u", row->process, number);
 		twin = summary_find(summary, first->kind, row->entity, of);
@@ -172,10 +175,23 @@ static const struct summary_entity *entity_of(const struct board *board,
 bool board_is_again(const struct board *board, const struct board_row *row,
 		    const struct board_row *other)
 {
-	return board->options.whole && row != other && row->pid != other->pid &&
+	return board->options.whole && row != other &&
+	       (row->pid != other->pid || row->page == BOARD_CHAINS) &&
 	       strcmp(row->entity, other->entity) == 0 &&
 	       strcmp(row->process, other->process) == 0 && entity_of(board, row) &&
 	       entity_of(board, row) == entity_of(board, other);
+}
+
+char *board_ask(const struct board *board, const struct board_row *row, char *buffer, size_t size)
+{
+	const struct summary_entity *entity = entity_of(board, row);
+	const char *ways = NULL;
+
+	if (entity && entity->pid && row->page != BOARD_SPANS)
+		for (const char *at = strstr(entity->ask, " ("); at; at = strstr(at + 1, " ("))
+			ways = at;
+	(void)snprintf(buffer, size, "%s%s", row->ask, ways ? ways : "");
+	return buffer;
 }
 
 /* A row before it shows it. */
@@ -244,7 +260,8 @@ bool board_is_found(const struct board_row *row, const struct summary_finding *f
 	case BOARD_TOPICS:
 		return entity->kind == SUMMARY_SUBSCRIPTION && strcmp(row->name, entity->of) == 0;
 	case BOARD_CHAINS:
-		return entity->kind == SUMMARY_CHAIN && strcmp(row->entity, entity->name) == 0;
+		return entity->kind == SUMMARY_CHAIN && strcmp(row->entity, entity->name) == 0 &&
+		       strcmp(row->process, entity->of) == 0;
 	case BOARD_SPANS:
 		return (entity->kind == SUMMARY_SPAN || entity->kind == SUMMARY_LOOP) &&
 		       is_row_of(row, entity);

@@ -19,13 +19,12 @@ static int ask(const struct source *source, const struct board_row *row, struct 
 	const char *path = source_path(source);
 	struct kymo_ctf_reader *reader;
 	struct board_totals totals;
+	char text[8192];
 	bool lost;
 	int rc;
 
-	if (row->page == BOARD_CHAINS)
-		options.pattern = row->ask;
-	else
-		options.callback = row->ask;
+	(void)board_ask(source_board(source), row, text, sizeof(text));
+	*(row->page == BOARD_CHAINS ? &options.pattern : &options.callback) = text;
 	board_totals(source_board(source), &totals);
 	if (source_kind(source) != SOURCE_COMPLETE && totals.begin_ns) {
 		options.begin_ns = totals.begin_ns;

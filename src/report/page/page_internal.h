@@ -44,7 +44,6 @@ struct page {
 	int *callback;     /* number of each callback of the model */
 	unsigned callbacks;
 	int *chain;            /* of each path, from 1; 0: it is no chain */
-	struct summary *apart; /* chains that are one entity in the summary */
 	struct first_options first;
 	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
 	unsigned findings;

@@ -2,12 +2,7 @@
 /*
  * The numbers of a page's entities: first those of the summary, in its order. Which of them a
  * callback is, says its process, too: two processes of one name that run at the same time have
- * callbacks of their own (summary_twins.c).
- *
- * The summary knows a chain by its label alone. The page tells chains of one label apart if they
- * lead through callbacks of different processes, as `kymo flow` does: "/imu -> /odom (driver
- * 4711)". The one with the worst arrival has the number of the summary's entity, because findings
- * are about it; the others come behind all entities.
+ * callbacks and chains of their own (summary_twins.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -102,192 +97,28 @@ int page_chain_number(const struct page *page, const struct chains_path *path)
 	return page->chain ? page->chain[path->index] - 1 : -1;
 }
 
-/* ---- chains of one label ---- */
-
-struct page_way {
-	const struct chains_path *path;
-	int number; /* of the summary's entity */
-	struct summary_entity *apart;
-};
-
-/* What the process of a step is called in the summary: "driver", "driver #2"; "" of a topic. */
-static const char *of_step(const struct page *page, const struct chains_path *step)
+static void number_chains(struct page *page)
 {
-	const int number = step->callback ? page_callback_number(page, step->callback) : -1;
-
-	if (!step->callback)
-		return "";
-	return number < 0 ? step->callback->process->name : page->summary->entity[number]->of;
-}
-
-/* Which steps are of different processes in @count ways of one label, as bits. */
-static uint64_t differing(const struct page *page, const struct page_way *way, unsigned count)
-{
-	const struct chains_path *first[CHAINS_STEPS_MAX], *step[CHAINS_STEPS_MAX];
-	const unsigned steps = chains_steps(way->path, first);
-	uint64_t bits = 0;
-
-	for (unsigned i = 1; i < count; i++) {
-		const unsigned same = chains_steps(way[i].path, step);
-
-		for (unsigned k = 0; k < steps && k < same; k++)
-			if (strcmp(of_step(page, first[k]), of_step(page, step[k])) != 0)
-				bits |= UINT64_C(1) << k;
-	}
-	return bits;
-}
-
-struct page_ways {
-	struct page *page;
-	struct page_way *way;
-	unsigned count, size;
-};
-
-static int by_entity(const void *a, const void *b)
-{
-	const struct page_way *x = a, *y = b;
-
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->path->index < y->path->index ? -1 : x->path->index > y->path->index;
-}
-
-static void find_ways(struct page_ways *ways)
-{
-	struct page *page = ways->page;
 	const struct chains *chains = page->report->chains;
 	char name[4096];
 
-	for (unsigned i = 0; i < chains_path_count(chains); i++) {
-		const struct chains_path *path = chains_path(chains, i);
-		struct page_way way = { .path = path };
-
-		if (!path->stats || !path->stats->total.count || !chains_is_chain(chains, path))
-			continue;
-		way.number = page_number(page, SUMMARY_CHAIN,
-					 chains_label(path, name, sizeof(name)));
-		page->chain[i] = way.number + 1;
-		if (!ARRAY_ROOM(ways->way, ways->count, ways->size))
-			page->failed = true;
-		else
-			ways->way[ways->count++] = way;
-	}
-	if (ways->count)
-		qsort(ways->way, ways->count, sizeof(*ways->way), by_entity);
-}
-
-/* "driver 4711" of "/imu_driver timer 5 ms (driver 4711)"; without a twin, the process. */
-static void put_process(const struct page *page, const struct model_callback *callback,
-			char *buffer, size_t size)
-{
-	const int number = page_callback_number(page, callback);
-	const struct summary_entity *entity = number < 0 ? NULL : page->summary->entity[number];
-	const size_t used = strlen(buffer);
-
-	(void)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "",
-		       !entity       ? callback->process->name
-		       : entity->pid ? entity->label + strlen(entity->name) + strlen(" (")
-				     : entity->of);
-	if (entity && entity->pid)
-		buffer[strlen(buffer) - 1] = '\0';
-}
-
-/* The processes of the steps that differ, each once: "driver 4711, filter 4713". */
-static void apart_text(const struct page *page, const struct page_way *way, uint64_t differ,
-		       char *buffer, size_t size)
-{
-	const struct chains_path *step[CHAINS_STEPS_MAX];
-	const unsigned steps = chains_steps(way->path, step);
-
-	*buffer = '\0';
-	for (unsigned i = 0; i < steps; i++) {
-		bool is_said = !(differ >> i & 1) || !step[i]->callback;
-
-		for (unsigned k = 0; k < i && !is_said; k++)
-			is_said = differ >> k & 1 && step[k]->callback &&
-				  step[k]->callback->process == step[i]->callback->process;
-		if (!is_said)
-			put_process(page, step[i]->callback, buffer, size);
-	}
-}
-
-static bool is_worse(const struct summary_entity *a, const struct summary_entity *b)
-{
-	if (!a->worsts || !b->worsts)
-		return a->worsts > b->worsts;
-	if (a->worst->is_startup != b->worst->is_startup)
-		return b->worst->is_startup;
-	return a->worst->value_ns > b->worst->value_ns;
-}
-
-/* Each path counts for the entity of its processes. */
-static void take_apart(struct page *page, struct page_way *way, unsigned count, uint64_t differ)
-{
-	for (unsigned i = 0; i < count; i++) {
-		char text[1024], label[2048];
-
-		apart_text(page, &way[i], differ, text, sizeof(text));
-		way[i].apart = summary_collect_chain(page->report->collect, page->apart,
-						     way[i].path, text);
-		if (!way[i].apart)
-			return;
-		(void)snprintf(label, sizeof(label), "%s (%s)", way[i].apart->label, text);
-		way[i].apart->label = summary_text(page->apart, label);
-	}
-}
-
-static void number_apart(struct page *page, const struct page_way *way, unsigned count)
-{
-	const struct summary_entity *worst = way->apart;
-
-	for (unsigned i = 1; i < count && worst; i++)
-		if (way[i].apart && is_worse(way[i].apart, worst))
-			worst = way[i].apart;
-	for (unsigned i = 0; i < count && worst; i++) {
-		int number = way->number;
-
-		if (!way[i].apart)
-			return;
-		if (way[i].apart == worst)
-			page->shown[number] = worst;
-		else
-			number = page_number_of(page, way[i].apart);
-		if (number < 0)
-			number = number_shown(page, way[i].apart);
-		page->chain[way[i].path->index] = number + 1;
-	}
-}
-
-/* @count ways of one label. */
-static void split(struct page *page, struct page_way *way, unsigned count)
-{
-	const uint64_t differ = differing(page, way, count);
-
-	if (!differ || way->number < 0)
-		return;
-	take_apart(page, way, count, differ);
-	number_apart(page, way, count);
-}
-
-static void number_chains(struct page *page)
-{
-	struct page_ways ways = { .page = page };
-
-	page->chain = calloc(chains_path_count(page->report->chains) + 1, sizeof(*page->chain));
-	page->apart = summary_new();
-	if (!page->chain || !page->apart) {
+	page->chain = calloc(chains_path_count(chains) + 1, sizeof(*page->chain));
+	if (!page->chain) {
 		page->failed = true;
 		return;
 	}
-	find_ways(&ways);
-	for (unsigned i = 0, same; i < ways.count; i += same) {
-		for (same = 1; i + same < ways.count &&
-			       ways.way[i + same].number == ways.way[i].number;)
-			same++;
-		split(page, &ways.way[i], same);
+	for (unsigned i = 0; i < chains_path_count(chains); i++) {
+		const struct chains_path *path = chains_path(chains, i);
+		struct summary_ways ways;
+
+		if (!path->stats || !path->stats->total.count || !chains_is_chain(chains, path))
+			continue;
+		(void)summary_collect_ways(page->report->collect, path, &ways);
+		page->chain[i] = 1 + page_number_of(page, summary_find(page->summary, SUMMARY_CHAIN,
+								       chains_label(path, name,
+										    sizeof(name)),
+								       ways.of));
 	}
-	page->failed |= page->apart->failed;
-	free(ways.way);
 }
 
 /* ---- what the page says of twins ---- */
@@ -381,5 +212,4 @@ void page_numbers_free(struct page *page)
 	free(page->shown);
 	free(page->callback);
 	free(page->chain);
-	summary_free(page->apart);
 }
