@@ -103,22 +103,24 @@ static int has_series(const struct serve_rules *rules, struct kymo_err *err)
 		       : 0;
 }
 
-static int has_entities(const struct serve_rules *rules, struct kymo_err *err)
+/* --max-entities and --max-objects. */
+static int has_most(uint64_t most, const char *what, struct kymo_err *err)
 {
-	return !rules->entities || rules->entities > UINT32_MAX
+	return !most || most > UINT32_MAX
 		       ? err_set(err, KYMO_EXIT_USAGE,
-				 "--max-entities (serve.max-entities) must be from 1 to %u",
+				 "--max-%s (serve.max-%s) must be from 1 to %u", what, what,
 				 UINT32_MAX)
 		       : 0;
 }
 
+static int has_entities(const struct serve_rules *rules, struct kymo_err *err)
+{
+	return has_most(rules->entities, "entities", err);
+}
+
 static int has_objects(const struct serve_rules *rules, struct kymo_err *err)
 {
-	return !rules->objects || rules->objects > UINT32_MAX
-		       ? err_set(err, KYMO_EXIT_USAGE,
-				 "--max-objects (serve.max-objects) must be from 1 to %u",
-				 UINT32_MAX)
-		       : 0;
+	return has_most(rules->objects, "objects", err);
 }
 
 static int has_both(const struct serve_rules *rules, const char *given, struct kymo_err *err)
