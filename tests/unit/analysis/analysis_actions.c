@@ -70,10 +70,7 @@ static void rejected(void **state)
 	struct feed *f = *state;
 
 	both_sides(f);
-	request(f, 100, "goal", id_a, 1);
-	take_request(f, 101, "goal", id_a, gid, 1);
-	respond(f, 102, "goal", 1, 0);
-	take_response(f, 103, "goal", 1, 0);
+	whole_call(f, 100, "goal", id_a, 1, 0);
 	feedback(f, LATER + 103, id_b);
 	assert_int_equal(f->goals, 0);
 	feedback(f, LATER + 104, id_b);
@@ -90,10 +87,7 @@ static void canceled(void **state)
 
 	both_sides(f);
 	begin(f, 100, id_a, 1);
-	request(f, 110, "cancel", id_a, 1);
-	take_request(f, 111, "cancel", id_a, gid, 1);
-	respond(f, 112, "cancel", 1, 1);
-	take_response(f, 113, "cancel", 1, 1);
+	whole_call(f, 110, "cancel", id_a, 1, 1);
 	request(f, 120, "cancel", id_a, 2);
 	take_request(f, 121, "cancel", id_a, gid, 2);
 	state_of(f, 122, id_a, 3);
@@ -157,10 +151,7 @@ static void odd(void **state)
 	struct feed *f = *state;
 
 	both_sides(f);
-	request(f, 100, "nonsense", id_a, 1);
-	take_request(f, 101, "nonsense", id_a, gid, 1);
-	respond(f, 102, "nonsense", 1, 1);
-	take_response(f, 103, "nonsense", 1, 1);
+	whole_call(f, 100, "nonsense", id_a, 1, 1);
 	state_of(f, 104, id_a, 77);
 	request(f, 105, "goal", id_b, 1);
 	request(f, 106, "goal", id_b, 2); /* the same id again */

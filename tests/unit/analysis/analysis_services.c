@@ -55,6 +55,13 @@ static void no_response(struct feed *f, int64_t ns, uint64_t handle)
 	   "sequence_number", P(0), "source_timestamp", P(0), "taken", P(0));
 }
 
+/* No callback of the client follows. */
+static void response_alone(struct feed *f, int64_t ns, uint64_t handle, int64_t sequence)
+{
+	take_response(f, ns, handle, sequence);
+	no_response(f, ns + 1, handle);
+}
+
 /* Client in process 1, service in process 2. */
 static void both_sides(struct feed *f, const uint8_t *gid)
 {
@@ -87,12 +94,10 @@ static void gid_known_later(void **state)
 	send_request(f, 100, 0x100, 1);
 	serve(f, 110, fast_a, 1);
 	EV(129, "rmw_client_init", "rmw_client_handle", P(0x1100), "#gid", fast_a, P(16));
-	take_response(f, 130, 0x100, 1);
-	no_response(f, 131, 0x100);
+	response_alone(f, 130, 0x100, 1);
 	send_request(f, 200, 0x100, 2);
 	serve(f, 210, fast_a, 2);
-	take_response(f, 230, 0x100, 2);
-	no_response(f, 231, 0x100);
+	response_alone(f, 230, 0x100, 2);
 	assert_int_equal(f->calls, 2);
 	assert_int_equal(f->call[0].request_ns, 0);
 	assert_int_equal(f->call[0].response_taken_ns, 130);
@@ -123,8 +128,7 @@ static void request_overtakes(void **state)
 		serve(f, ns + 110, cyclone_there, i);
 		send_request(f, ns + 120, 0x100, i);
 		end(f, ns + 125, 0x500);
-		take_response(f, ns + 130, 0x100, i);
-		no_response(f, ns + 131, 0x100);
+		response_alone(f, ns + 130, 0x100, i);
 	}
 	assert_int_equal(f->calls, 3);
 	for (int i = 0; i < 3; i++) {
@@ -151,11 +155,9 @@ static void requests_of_two_threads(void **state)
 	send_request(f, 125, 0x100, 2);
 	on(f, 1, 1);
 	send_request(f, 126, 0x100, 1);
-	take_response(f, 130, 0x100, 1);
-	no_response(f, 131, 0x100);
+	response_alone(f, 130, 0x100, 1);
 	serve(f, 140, fast_a, 2);
-	take_response(f, 160, 0x100, 2);
-	no_response(f, 161, 0x100);
+	response_alone(f, 160, 0x100, 2);
 	assert_int_equal(f->calls, 2);
 	assert_int_equal(f->call[0].sequence, 1);
 	assert_int_equal(f->call[0].request_ns, 100);
@@ -174,8 +176,7 @@ static void request_that_failed(void **state)
 	begin_request(f, 200, 0x100);
 	serve(f, 210, fast_a, 1);
 	send_request(f, 220, 0x100, 1);
-	take_response(f, 230, 0x100, 1);
-	no_response(f, 231, 0x100);
+	response_alone(f, 230, 0x100, 1);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 200);
 }
@@ -237,8 +238,7 @@ static void clients_with_like_gids(void **state)
 	send_request(f, 100, 0x100, 1);
 	send_request(f, 101, 0x110, 1);
 	serve(f, 110, fast_b, 1);
-	take_response(f, 130, 0x110, 1);
-	no_response(f, 131, 0x110);
+	response_alone(f, 130, 0x110, 1);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 101);
 	serve(f, 140, fast_a, 1);
@@ -257,8 +257,7 @@ static void short_gids(void **state)
 	on(f, 1, 1);
 	send_request(f, 100, 0x100, 1);
 	serve(f, 110, cyclone_there, 1);
-	take_response(f, 130, 0x100, 1);
-	no_response(f, 131, 0x100);
+	response_alone(f, 130, 0x100, 1);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].callback_end_ns, 118);
 }
@@ -271,8 +270,7 @@ static void served_before_it_was_told(void **state)
 	both_sides(f, fast_a);
 	serve(f, 95, fast_a, 1);
 	send_request(f, 110, 0x100, 1);
-	take_response(f, 130, 0x100, 1);
-	no_response(f, 131, 0x100);
+	response_alone(f, 130, 0x100, 1);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 110);
 	assert_int_equal(f->call[0].request_taken_ns, 95);
@@ -291,8 +289,7 @@ static void answered_before_the_callback_ends(void **state)
 	start(f, 111, 0x202);
 	send_response(f, 112, 0x200, fast_a, 1);
 	on(f, 1, 1);
-	take_response(f, 113, 0x100, 1);
-	no_response(f, 114, 0x100);
+	response_alone(f, 113, 0x100, 1);
 	assert_int_equal(f->calls, 0);
 	on(f, 2, 2);
 	end(f, 120, 0x202);
@@ -322,8 +319,7 @@ static void two_calls_at_once(void **state)
 	end(f, 121, 0x202);
 	on(f, 1, 1);
 	take_response(f, 130, 0x100, 2);
-	take_response(f, 131, 0x100, 1);
-	no_response(f, 132, 0x100);
+	response_alone(f, 131, 0x100, 1);
 	assert_int_equal(f->calls, 2);
 	assert_int_equal(f->call[0].sequence, 2);
 	assert_int_equal(f->call[0].callback_start_ns, 112);
@@ -345,8 +341,7 @@ static void lost_between(void **state)
 	start(f, 112, 0x202);
 	end(f, 113, 0x202);
 	on(f, 1, 1);
-	take_response(f, 130, 0x100, 1);
-	no_response(f, 131, 0x100);
+	response_alone(f, 130, 0x100, 1);
 	assert_int_equal(f->calls, 1);
 	assert_null(f->call[0].callback);
 	assert_int_equal(f->instance[0].call, 0);
@@ -467,8 +462,7 @@ static void hosts(void **state)
 	send_request(f, 101, 0x100, 1);
 	take_request(f, 110, 0x200, fast_a, 1);
 	on_host(f, 0);
-	take_response(f, 120, 0x100, 1);
-	no_response(f, 121, 0x100);
+	response_alone(f, 120, 0x100, 1);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 100);
 	assert_string_equal(f->call[0].client->process->hostname, "one");

@@ -96,6 +96,16 @@ MAYBE static void begin(struct feed *f, int64_t ns, const uint8_t *id, int64_t n
 	take_response(f, ns + 6, "goal", number, 1);
 }
 
+/* A call with its response, from @ns to @ns + 3. */
+MAYBE static void whole_call(struct feed *f, int64_t ns, const char *call, const uint8_t *id,
+			     int64_t number, int64_t answer)
+{
+	request(f, ns, call, id, number);
+	take_request(f, ns + 1, call, id, gid, number);
+	respond(f, ns + 2, call, number, answer);
+	take_response(f, ns + 3, call, number, answer);
+}
+
 /* The result, from @ns to @ns + 4. */
 MAYBE static void finish(struct feed *f, int64_t ns, const uint8_t *id, int64_t number,
 			 int64_t state)
