@@ -4,6 +4,7 @@
  *     align_messages.c  finds messages from one host to another, with their times
  *     align_bounds.c    computes the difference of two clocks from these times
  *     align_ways.c      finds bounds for hosts that are connected only through other hosts
+ *     align_beside.c    compares one host with those that are aligned
  *     align_settle.c    decides which host is compared with which
  *     align_text.c      writes the remarks for the user
  *     align.c           reads the traces once, and applies the result to readers
@@ -77,5 +78,28 @@ void messages_free(struct messages *messages);
  * Return: 0, or -1: out of memory.
  */
 int align_settle(struct align *align, struct messages *messages);
+
+/* ---- align_beside.c ---- */
+
+/*
+ * Bounds of a host's clock minus the first host's, at times of the first host, from all messages to
+ * and from aligned hosts.
+ */
+struct align_beside {
+	struct bounds most, least;	/* least: of the first host's clock minus this host's */
+	unsigned to;			/* the host with the most messages */
+	uint64_t in, out;
+};
+
+/* Return: 0; -1: out of memory. Free it in both cases. */
+int align_beside_make(const struct align *align, const struct messages *messages, unsigned host,
+		      struct align_beside *beside);
+void align_beside_free(struct align_beside *beside);
+
+/* Aligns @host; requires messages in both directions. Return: 0; -1: out of memory. */
+int align_compare(struct align *align, struct aligned_host *host, struct align_beside *beside);
+
+/* How many messages hosts @a and @b sent to each other. */
+uint64_t messages_between(const struct messages *messages, unsigned a, unsigned b);
 
 #endif
