@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What query.c (connection, statements), query_vtab.c, query_store.c and query_functions.c
- * share. */
+/* What query.c (connection, statements), query_vtab.c, query_plan.c, query_store.c and
+ * query_functions.c share. */
 #ifndef KYMO_QUERY_INTERNAL_H
 #define KYMO_QUERY_INTERNAL_H
 
@@ -25,6 +25,22 @@ struct query_condition {
 	enum tables_relation relation;
 };
 #define QUERY_CONDITIONS_MAX 16u
+
+/* query_plan.c */
+
+/* How a table is read. */
+struct query_plan {
+	struct query_condition condition[QUERY_CONDITIONS_MAX];
+	unsigned conditions;
+	uint64_t columns; /* those that are used, a bit each */
+};
+
+/** query_plan() - answer xBestIndex for @table: the plan becomes info->idxStr. Return: SQLITE_OK,
+ * or SQLITE_NOMEM. */
+int query_plan(const struct query *query, unsigned table, sqlite3_index_info *info);
+
+/** query_plan_read() - @text: what query_plan() made, as xFilter gets it. */
+void query_plan_read(struct query_plan *plan, const char *text);
 
 /* query_vtab.c */
 int query_register_tables(struct query *query);

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of a trace as virtual tables. Each exists under its name without being created
- * ("eponymous").
- *
- * SQLite first asks xBestIndex how it would read a table under some conditions, and then calls
- * xFilter to read it. The plan that connects the two is a text: the columns that are used as a
- * hexadecimal number, then "column,relation" for each condition whose value xFilter receives. A
- * condition that is not in the plan is checked by SQLite, row by row.
+ * ("eponymous"). What is read under which conditions is in query_plan.c.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "query/query_internal.h"
@@ -22,9 +15,7 @@ struct vtab {
 
 struct vtab_cursor {
 	sqlite3_vtab_cursor base;
-	struct query_condition condition[QUERY_CONDITIONS_MAX];
-	unsigned conditions;
-	uint64_t columns;
+	struct query_plan plan;
 	bool read_before;		/* a join reads it again */
 	bool at_end;
 
@@ -33,14 +24,9 @@ struct vtab_cursor {
 	struct tables_scan *scan;	/* it comes from the trace, */
 	const struct tables_row *row;
 	sqlite3_stmt *kept;		/* or from the store */
-	char *plan;			/* of `kept` */
+	char *kept_plan;		/* the text of its plan */
 	struct tables_value value;
 };
-
-/* What a table costs to read, for the planner: only the proportions matter. */
-#define OBJECTS 100.0
-#define EVENTS 1e6
-#define EVENT_COST 10.0
 
 /* ---- connecting ---- */
 
@@ -89,111 +75,11 @@ static int on_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* ---- planning ---- */
-
-static int relation_of(unsigned char op)
-{
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return TABLES_EQ;
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return TABLES_GT;
-	case SQLITE_INDEX_CONSTRAINT_GE:
-		return TABLES_GE;
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return TABLES_LT;
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		return TABLES_LE;
-	default:
-		return -1;
-	}
-}
-
-/*
- * Whether condition @i is an IN, whose values SQLite would hand over one by one. SQLite before 3.38
- * does not tell; there each "=" counts as one, and SQLite compares the rows itself.
- */
-static bool may_be_in(sqlite3_index_info *info, int i)
-{
-#if SQLITE_VERSION_NUMBER >= 3038000
-	return sqlite3_vtab_in(info, i, -1);
-#else
-	return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
-#endif
-}
-
-static bool can_check(sqlite3_index_info *info, int i, const struct tables_table *table)
-{
-	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-	enum tables_type type;
-
-	if (!constraint->usable || constraint->iColumn < 0 || relation_of(constraint->op) < 0)
-		return false;
-	type = table->column[constraint->iColumn].type;
-	/* With IN, each value would be a pass over the trace of its own. */
-	if (type == TABLES_REAL || (!table->of_objects && may_be_in(info, i)))
-		return false;
-	if (type != TABLES_TEXT)
-		return true;
-	return constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
-	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
-}
-
-static void estimate(sqlite3_index_info *info, const struct tables_table *table, bool by_id,
-		     unsigned equals, unsigned ranges)
-{
-	double rows = table->of_objects ? OBJECTS : EVENTS;
-	double cost = rows * (table->of_objects ? 1 : EVENT_COST);
-
-	/* All events are read whatever the conditions are. A kept table is faster, but has to be
-	 * created first. */
-	if (equals)
-		cost /= table->of_objects ? 2 : 20;
-	for (; equals; equals--)
-		rows /= 20;
-	for (; ranges; ranges--) {
-		rows /= 3;
-		cost *= 0.9;
-	}
-	if (by_id) {
-		rows = 1;
-		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-		if (table->of_objects)
-			cost = 1;
-	}
-	info->estimatedRows = rows > 1 ? (sqlite3_int64)rows : 1;
-	info->estimatedCost = cost;
-}
-
 static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	unsigned number = ((struct vtab *)base)->table, used = 0, equals = 0, ranges = 0;
-	const struct tables_table *table = &tables_table[number];
-	sqlite3_str *plan = sqlite3_str_new(NULL);
-	bool by_id = false;
+	const struct vtab *vtab = (struct vtab *)base;
 
-	sqlite3_str_appendf(plan, "%llx", info->colUsed);
-	for (int i = 0; i < info->nConstraint && used < QUERY_CONDITIONS_MAX; i++) {
-		int column = info->aConstraint[i].iColumn, relation;
-
-		if (!can_check(info, i, table))
-			continue;
-		relation = relation_of(info->aConstraint[i].op);
-		info->aConstraintUsage[i].argvIndex = (int)++used;
-		sqlite3_str_appendf(plan, " %d,%d", column, relation);
-		equals += relation == TABLES_EQ;
-		ranges += relation != TABLES_EQ;
-		by_id |= !column && relation == TABLES_EQ;
-	}
-	estimate(info, table, by_id, equals, ranges);
-	if (info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-	    (info->aOrderBy[0].iColumn ? info->aOrderBy[0].iColumn == tables_order(number) &&
-					 tables_in_order(((struct vtab *)base)->query->tables) :
-				       tables_numbered(number)))
-		info->orderByConsumed = 1;
-	info->idxStr = sqlite3_str_finish(plan);
-	info->needToFreeIdxStr = 1;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return query_plan(vtab->query, vtab->table, info);
 }
 
 /* ---- reading ---- */
@@ -214,8 +100,8 @@ static void drop_kept(struct vtab_cursor *cursor)
 {
 	sqlite3_finalize(cursor->kept);
 	cursor->kept = NULL;
-	sqlite3_free(cursor->plan);
-	cursor->plan = NULL;
+	sqlite3_free(cursor->kept_plan);
+	cursor->kept_plan = NULL;
 }
 
 static void end_scan(struct vtab_cursor *cursor)
@@ -249,23 +135,6 @@ static int fail(struct vtab_cursor *cursor, const struct kymo_err *err)
 	return SQLITE_ERROR;
 }
 
-static void read_plan(struct vtab_cursor *cursor, const char *plan)
-{
-	unsigned column, relation;
-	int used = 0;
-
-	cursor->conditions = 0;
-	cursor->columns = strtoull(plan, (char **)&plan, 16);
-	while (cursor->conditions < QUERY_CONDITIONS_MAX &&
-	       sscanf(plan, " %u,%u%n", &column, &relation, &used) == 2) {
-		struct query_condition *condition = &cursor->condition[cursor->conditions++];
-
-		condition->column = (uint8_t)column;
-		condition->relation = (enum tables_relation)relation;
-		plan += used;
-	}
-}
-
 static int on_next(sqlite3_vtab_cursor *base)
 {
 	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
@@ -291,8 +160,8 @@ static int make_filters(struct vtab_cursor *cursor, unsigned table, sqlite3_valu
 {
 	int count = 0;
 
-	for (unsigned i = 0; i < cursor->conditions; i++) {
-		const struct query_condition *condition = &cursor->condition[i];
+	for (unsigned i = 0; i < cursor->plan.conditions; i++) {
+		const struct query_condition *condition = &cursor->plan.condition[i];
 		bool is_text = tables_table[table].column[condition->column].type == TABLES_TEXT;
 		int type = sqlite3_value_type(argv[i]);
 
@@ -325,7 +194,7 @@ static int read_trace(struct vtab_cursor *cursor, sqlite3_value **argv)
 		.tables = TABLES_BIT(vtab->table),
 		.filter = filter,
 		.filters = filters < 0 ? 0 : (unsigned)filters,
-		.without_id = !(cursor->columns & 1),
+		.without_id = !(cursor->plan.columns & 1),
 	};
 	struct kymo_err err = { 0 };
 
@@ -344,22 +213,23 @@ static int read_kept(struct vtab_cursor *cursor, const char *plan, sqlite3_value
 	struct kymo_err err = { 0 };
 	int status;
 
-	if (!cursor->kept || strcmp(cursor->plan, plan) != 0) {
+	if (!cursor->kept || strcmp(cursor->kept_plan, plan) != 0) {
 		drop_kept(cursor);
-		status = query_store(vtab->query, vtab->table, cursor->columns, &store, &err);
+		status = query_store(vtab->query, vtab->table, cursor->plan.columns, &store, &err);
 		if (status == SQLITE_NOMEM)
 			return status;
 		if (status)
 			return fail(cursor, &err);
-		cursor->plan = sqlite3_mprintf("%s", plan);
-		cursor->kept = query_store_select(store, cursor->condition, cursor->conditions);
-		if (!cursor->kept || !cursor->plan) {
+		cursor->kept_plan = sqlite3_mprintf("%s", plan);
+		cursor->kept = query_store_select(store, cursor->plan.condition,
+						  cursor->plan.conditions);
+		if (!cursor->kept || !cursor->kept_plan) {
 			drop_kept(cursor);
 			return SQLITE_NOMEM;
 		}
 	}
 	sqlite3_reset(cursor->kept);
-	for (unsigned i = 0; i < cursor->conditions; i++) {
+	for (unsigned i = 0; i < cursor->plan.conditions; i++) {
 		status = sqlite3_bind_value(cursor->kept, (int)i + 1, argv[i]);
 		if (status)
 			return status;
@@ -377,7 +247,7 @@ static int on_filter(sqlite3_vtab_cursor *base, int number, const char *plan, in
 	(void)number, (void)argc;
 	end_scan(cursor);
 	cursor->read_before = true;
-	read_plan(cursor, plan);
+	query_plan_read(&cursor->plan, plan);
 	return again ? read_kept(cursor, plan, argv) : read_trace(cursor, argv);
 }
 
