@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "relay/forward/forward_internal.h"
+#include "relay/model/relay_packets.h"
 
 #define PIECE_MAX	((uint64_t)1 << 20)	/* bytes of metadata at once */
 #define PACKET_MAX	((uint64_t)16 << 20)

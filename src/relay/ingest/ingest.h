@@ -13,7 +13,7 @@
 #ifndef KYMO_RELAY_INGEST_H
 #define KYMO_RELAY_INGEST_H
 
-#include "relay/model/relay_model.h"
+#include "relay/model/relay_packets.h"
 
 struct ingest;
 struct intake;

@@ -14,7 +14,7 @@
 #include <sys/random.h>
 
 #include "relay/wire/datagram.h"
-#include "relay/model/relay_model.h"
+#include "relay/model/relay_packets.h"
 
 struct datagram_packet {
 	uint64_t seq;

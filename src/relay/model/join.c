@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "relay/model/relay_model.h"
+#include "relay/model/relay_packets.h"
 
 /* ---- published packets ---- */
 

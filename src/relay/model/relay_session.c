@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "relay/model/relay_model.h"
+#include "relay/model/relay_packets.h"
 
 #define DATE_MAX 32
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "relay/model/relay_model.h"
+#include "relay/model/relay_packets.h"
 
 static void make_point(struct relay_session *session);
 

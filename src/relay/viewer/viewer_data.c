@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relay/viewer/viewer_internal.h"
+#include "relay/model/relay_packets.h"
 
 #define PIECE_MAX ((uint32_t)1 << 20)	/* of a packet or of metadata in a reply */
 

@@ -219,7 +219,7 @@ DOORS = {
     "relay/producer": "producer producer_link",
     "relay/send": "send_sink",
     "relay/store": "store store_tree",
-    "relay/model": "relay_model",
+    "relay/model": "relay_model relay_packets",
     "relay/forward": "forward",
     "relay/ingest": "ingest",
     "relay/viewer": "viewer",

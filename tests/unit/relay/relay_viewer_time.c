@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "relay/model/relay_packets.h"
 #include "relay/store/store_tree.h"
 #include "relay/viewer/viewer.h"
 
