@@ -43,4 +43,7 @@ unsigned first_tables(struct table *table, const struct summary *summary,
 void first_fit(struct table *table, const struct summary *summary, unsigned lines,
 	       struct first_room *room);
 
+/* first_tables.c: three cells: the usual value, 99 %, and the largest. */
+void first_cells_times(struct table *table, const struct histogram *histogram);
+
 #endif
