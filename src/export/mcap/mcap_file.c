@@ -1,81 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file is: magic, header, chunks, each with an index of its messages behind it, the end of the
- * data; then the summary, in groups, with offsets of the groups; footer, magic. Schemas and
+ * data; then the summary (mcap_summary.c); footer, magic. Schemas and
  * channels stand in the chunk where they are first used, and in the summary.
  */
-#include "export/mcap/mcap_file.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/array.h"
-#include "export/mcap/mcap_bytes.h"
+#include "base/io.h"
+#include "export/mcap/mcap_internal.h"
 
 #define CHUNK_BYTES (1u << 20)
 #define ZSTD_LEVEL 3
 
-enum opcode {
-	HEADER = 1, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX,
-	STATISTICS = 11, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END
-};
+const uint8_t mcap_magic[MCAP_MAGIC_SIZE] = { 0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n' };
 
-struct range {
-	int64_t begin_ns, end_ns; /* end < begin: empty */
-};
-#define NO_RANGE ((struct range){ INT64_MAX, -1 })
-
-struct channel {
-	uint64_t messages;
-	struct record_bytes index; /* of its messages in the present chunk */
-};
-
-struct mcap {
-	int fd, error; /* errno of the first failure */
-	bool compress;
-	uint64_t written;
-	uint32_t crc; /* of what was written since the data or the summary began */
-	struct record_bytes chunk, packed, out; /* out: what is put together before it is written */
-	struct range in_chunk, all;
-	uint64_t messages;
-	struct record_bytes schema_records, channel_records, chunk_records,
-		metadata_records; /* for the summary */
-	unsigned schemas, chunks, metadata;
-	struct channel *channel;
-	unsigned channels, channels_room;
-};
-
-static const uint8_t magic[] = { 0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n' };
-
-static void put_out(struct mcap *file, const void *data, size_t size)
+void mcap_put_out(struct mcap *file, const void *data, size_t size)
 {
-	const uint8_t *at = data;
-
 	file->crc = (uint32_t)crc32_z(file->crc, data, size);
 	file->written += size;
-	while (size && !file->error) {
-		const ssize_t count = write(file->fd, at, size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0) {
-			file->error = errno;
-			return;
-		}
-		at += count;
-		size -= (size_t)count;
-	}
+	if (!file->error)
+		file->error = -write_all(file->fd, data, size);
 }
 
-static void flush_out(struct mcap *file)
+void mcap_flush_out(struct mcap *file)
 {
 	if (file->out.failed)
 		file->error = ENOMEM;
-	put_out(file, file->out.data, file->out.size);
+	mcap_put_out(file, file->out.data, file->out.size);
 	file->out.size = 0;
 }
 
@@ -90,13 +46,13 @@ struct mcap *mcap_begin(int fd, const char *library, bool compress, struct kymo_
 	}
 	file->fd = fd;
 	file->compress = compress;
-	file->all = file->in_chunk = NO_RANGE;
-	record_put(&file->out, magic, sizeof(magic));
-	record = record_open(&file->out, HEADER);
+	file->all = file->in_chunk = MCAP_NO_RANGE;
+	record_put(&file->out, mcap_magic, sizeof(mcap_magic));
+	record = record_open(&file->out, MCAP_HEADER);
 	record_text(&file->out, "");
 	record_text(&file->out, library);
 	record_close(&file->out, record);
-	flush_out(file);
+	mcap_flush_out(file);
 	return file;
 }
 
@@ -105,7 +61,7 @@ struct mcap *mcap_begin(int fd, const char *library, bool compress, struct kymo_
 static void put_schema(struct record_bytes *bytes, unsigned number, const char *name,
 		       const char *text)
 {
-	const size_t record = record_open(bytes, SCHEMA);
+	const size_t record = record_open(bytes, MCAP_SCHEMA);
 
 	record_u16(bytes, (uint16_t)number);
 	record_text(bytes, name);
@@ -124,7 +80,7 @@ unsigned mcap_schema(struct mcap *file, const char *name, const char *text)
 static void put_channel(struct record_bytes *bytes, unsigned number, unsigned schema,
 			const char *topic, const char *name)
 {
-	const size_t record = record_open(bytes, CHANNEL);
+	const size_t record = record_open(bytes, MCAP_CHANNEL);
 	size_t map;
 
 	record_u16(bytes, (uint16_t)number);
@@ -146,7 +102,7 @@ unsigned mcap_channel(struct mcap *file, unsigned schema, const char *topic, con
 		file->error = ENOMEM;
 		return 0;
 	}
-	file->channel[file->channels++] = (struct channel){ 0 };
+	file->channel[file->channels++] = (struct mcap_file_channel){ 0 };
 	put_channel(&file->chunk, file->channels, schema, topic, name);
 	put_channel(&file->channel_records, file->channels, schema, topic, name);
 	return file->channels;
@@ -154,7 +110,7 @@ unsigned mcap_channel(struct mcap *file, unsigned schema, const char *topic, con
 
 /* ---- chunks ---- */
 
-static void extend(struct range *range, int64_t ns)
+static void extend(struct mcap_range *range, int64_t ns)
 {
 	if (ns < range->begin_ns)
 		range->begin_ns = ns;
@@ -162,7 +118,7 @@ static void extend(struct range *range, int64_t ns)
 		range->end_ns = ns;
 }
 
-static void put_range(struct record_bytes *bytes, const struct range *range)
+void mcap_put_range(struct record_bytes *bytes, const struct mcap_range *range)
 {
 	const bool empty = range->end_ns < range->begin_ns;
 
@@ -205,7 +161,7 @@ static void put_indexes(struct mcap *file, struct record_bytes *offsets)
 			continue;
 		record_u16(offsets, (uint16_t)(i + 1));
 		record_u64(offsets, file->written + file->out.size);
-		record = record_open(&file->out, MESSAGE_INDEX);
+		record = record_open(&file->out, MCAP_MESSAGE_INDEX);
 		record_u16(&file->out, (uint16_t)(i + 1));
 		map = record_open_map(&file->out);
 		record_put(&file->out, index->data, index->size);
@@ -222,10 +178,10 @@ static void put_chunk(struct mcap *file, const struct record_bytes *packed)
 	const uint32_t crc = (uint32_t)crc32_z(0, file->chunk.data, file->chunk.size);
 	const uint64_t begin = file->written;
 	struct record_bytes offsets = { 0 };
-	size_t record = record_open(&file->out, CHUNK);
+	size_t record = record_open(&file->out, MCAP_CHUNK);
 	uint64_t chunk_size;
 
-	put_range(&file->out, &file->in_chunk);
+	mcap_put_range(&file->out, &file->in_chunk);
 	record_u64(&file->out, file->chunk.size);
 	record_u32(&file->out, crc);
 	record_text(&file->out, compression);
@@ -234,8 +190,8 @@ static void put_chunk(struct mcap *file, const struct record_bytes *packed)
 	record_close(&file->out, record);
 	chunk_size = file->out.size;
 	put_indexes(file, &offsets);
-	record = record_open(&file->chunk_records, CHUNK_INDEX);
-	put_range(&file->chunk_records, &file->in_chunk);
+	record = record_open(&file->chunk_records, MCAP_CHUNK_INDEX);
+	mcap_put_range(&file->chunk_records, &file->in_chunk);
 	record_u64(&file->chunk_records, begin);
 	record_u64(&file->chunk_records, chunk_size);
 	record_u32(&file->chunk_records, (uint32_t)offsets.size);
@@ -261,16 +217,16 @@ static void end_chunk(struct mcap *file)
 		return;
 	}
 	put_chunk(file, packed);
-	flush_out(file);
+	mcap_flush_out(file);
 	file->chunks++;
 	file->chunk.size = 0;
-	file->in_chunk = NO_RANGE;
+	file->in_chunk = MCAP_NO_RANGE;
 }
 
 void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t publish_ns,
 		  const char *data, size_t size)
 {
-	struct channel *of = &file->channel[channel - 1];
+	struct mcap_file_channel *of = &file->channel[channel - 1];
 	size_t record;
 
 	if (file->error)
@@ -279,7 +235,7 @@ void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t p
 		log_ns = 0;
 	record_u64(&of->index, (uint64_t)log_ns);
 	record_u64(&of->index, file->chunk.size);
-	record = record_open(&file->chunk, MESSAGE);
+	record = record_open(&file->chunk, MCAP_MESSAGE);
 	record_u16(&file->chunk, (uint16_t)channel);
 	record_u32(&file->chunk, (uint32_t)of->messages++);
 	record_u64(&file->chunk, (uint64_t)log_ns);
@@ -310,15 +266,15 @@ void mcap_metadata(struct mcap *file, const char *name, const char *key, const c
 
 	end_chunk(file);
 	begin = file->written;
-	record = record_open(&file->out, METADATA);
+	record = record_open(&file->out, MCAP_METADATA);
 	record_text(&file->out, name);
 	map = record_open_map(&file->out);
 	record_text(&file->out, key);
 	record_text(&file->out, value);
 	record_close_map(&file->out, map);
 	record_close(&file->out, record);
-	flush_out(file);
-	record = record_open(&file->metadata_records, METADATA_INDEX);
+	mcap_flush_out(file);
+	record = record_open(&file->metadata_records, MCAP_METADATA_INDEX);
 	record_u64(&file->metadata_records, begin);
 	record_u64(&file->metadata_records, file->written - begin);
 	record_text(&file->metadata_records, name);
@@ -328,85 +284,14 @@ void mcap_metadata(struct mcap *file, const char *name, const char *key, const c
 
 /* ---- the end ---- */
 
-static void put_statistics(const struct mcap *file, struct record_bytes *bytes)
-{
-	const size_t record = record_open(bytes, STATISTICS);
-	size_t map;
-
-	record_u64(bytes, file->messages);
-	record_u16(bytes, (uint16_t)file->schemas);
-	record_u32(bytes, file->channels);
-	record_u32(bytes, 0); /* attachments */
-	record_u32(bytes, file->metadata);
-	record_u32(bytes, file->chunks);
-	put_range(bytes, &file->all);
-	map = record_open_map(bytes);
-	for (unsigned i = 0; i < file->channels; i++) {
-		record_u16(bytes, (uint16_t)(i + 1));
-		record_u64(bytes, file->channel[i].messages);
-	}
-	record_close_map(bytes, map);
-	record_close(bytes, record);
-}
-
-/* A group of the summary, and in @offsets where it is. */
-static void put_group(struct mcap *file, struct record_bytes *offsets, enum opcode opcode,
-		      const struct record_bytes *records)
-{
-	size_t record;
-
-	file->out.failed |= records->failed;
-	if (!records->size)
-		return;
-	record = record_open(offsets, SUMMARY_OFFSET);
-	record_u8(offsets, (uint8_t)opcode);
-	record_u64(offsets, file->written + file->out.size);
-	record_u64(offsets, records->size);
-	record_close(offsets, record);
-	record_put(&file->out, records->data, records->size);
-}
-
-static void put_summary(struct mcap *file)
-{
-	struct record_bytes offsets = { 0 }, statistics = { 0 }, crc = { 0 };
-	const uint64_t summary = file->written;
-	uint64_t offset_start;
-	size_t record;
-
-	file->crc = 0;
-	put_statistics(file, &statistics);
-	put_group(file, &offsets, SCHEMA, &file->schema_records);
-	put_group(file, &offsets, CHANNEL, &file->channel_records);
-	put_group(file, &offsets, STATISTICS, &statistics);
-	put_group(file, &offsets, CHUNK_INDEX, &file->chunk_records);
-	put_group(file, &offsets, METADATA_INDEX, &file->metadata_records);
-	file->out.failed |= offsets.failed;
-	offset_start = file->written + file->out.size;
-	record_put(&file->out, offsets.data, offsets.size);
-	record = record_open(&file->out, FOOTER);
-	record_u64(&file->out, summary);
-	record_u64(&file->out, offset_start);
-	record_u32(&file->out, 0);
-	record_close(&file->out, record);
-	file->out.size -= file->out.failed ? 0 : 4; /* the sum of all before it */
-	flush_out(file);
-	record_u32(&crc, file->crc);
-	record_put(&crc, magic, sizeof(magic));
-	file->out.failed |= crc.failed;
-	put_out(file, crc.data, crc.size);
-	free(crc.data);
-	free(offsets.data);
-	free(statistics.data);
-}
-
 static void put_data_end(struct mcap *file)
 {
 	const uint32_t crc = file->crc;
-	const size_t record = record_open(&file->out, DATA_END);
+	const size_t record = record_open(&file->out, MCAP_DATA_END);
 
 	record_u32(&file->out, crc);
 	record_close(&file->out, record);
-	flush_out(file);
+	mcap_flush_out(file);
 }
 
 static void free_all(struct mcap *file)
@@ -434,7 +319,7 @@ int mcap_end(struct mcap *file, uint64_t *bytes, struct kymo_err *err)
 		return 0;
 	end_chunk(file);
 	put_data_end(file);
-	put_summary(file);
+	mcap_put_summary(file);
 	if (file->out.failed && !file->error)
 		file->error = ENOMEM;
 	error = file->error;
