@@ -17,35 +17,12 @@
 
 #include "abi/points.h"
 #include "inside/tracer/tracer_process.h"
+#include "inside/tracer/tracer_region_file.h"
 #include "inside/tracer/tracer_spare.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-static int find_directory(struct kymo_process *process)
-{
-	const char *set = kymo_setting("KYMO_DIR");
-	char *path = process->directory;
-	struct stat st;
-	int length;
-
-	if (set && *set)
-		length = snprintf(path, sizeof process->directory, "%s", set);
-	else
-		length = snprintf(path, sizeof process->directory, "/dev/shm/kymo-%u", geteuid());
-	if (length < 0 || (size_t)length + 64 > sizeof process->directory)
-		return -ENAMETOOLONG;
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
-	if (lstat(path, &st))
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return -EPERM;	/* another user owns the directory, or may open it */
-	return 0;
-}
 
 /* ftruncate() beyond RLIMIT_FSIZE would raise SIGXFSZ in the traced program. */
 static bool file_size_allowed(uint64_t size)
@@ -194,78 +171,16 @@ static int fill_new(struct kymo_process *process, int fd)
 	return 0;
 }
 
-/* A region with this pid and start time belongs to the program that ran here before exec(). */
-static void mark_replaced(const char *path)
-{
-	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	uint32_t flags = 0;
-	const off_t offset = offsetof(struct kymo_region, flags);
-
-	if (fd < 0)
-		return;
-	if (pread(fd, &flags, sizeof flags, offset) == sizeof flags) {
-		flags |= KYMO_REGION_REPLACED;
-		(void)!pwrite(fd, &flags, sizeof flags, offset);
-	}
-	(void)close(fd);
-}
-
-static void choose_path(struct kymo_process *process)
-{
-	const unsigned long long start = kymo_own_start_time(), space = kymo_own_pid_ns();
-	const size_t size = sizeof process->path;
-
-	/* Processes of two containers may have the same pid and start time (1/100 s), so the name
-	 * contains the pid namespace. */
-	(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.region", (int)size - 80, process->directory,
-		       getpid(), start, space);
-	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
-		mark_replaced(process->path);
-		(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.%u.region", (int)size - 80,
-			       process->directory, getpid(), start, space, n);
-	}
-}
-
-static struct flock alive_byte(void)
-{
-	return (struct flock){
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = KYMO_LOCK_ALIVE, .l_len = 1,
-	};
-}
-
-/* The mapping keeps the open file description, and so the lock, until the process ends. */
-static void lock_alive(int fd)
-{
-	struct flock lock = alive_byte();
-
-	(void)fcntl(fd, F_OFD_SETLK, &lock);
-}
-
-/* Whether the lock still exists after close(): emulators and other kernels may release it with the
- * descriptor. */
-static bool holds_lock(const char *path)
-{
-	struct flock lock = alive_byte();
-	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	bool held;
-
-	if (fd < 0)
-		return false;
-	held = !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
-	(void)close(fd);
-	return held;
-}
-
 int kymo_region_create(struct kymo_process *process)
 {
 	char *temporary = process->scratch.new_path;
 	struct stat st;
-	int fd, error = find_directory(process);
+	int fd, error = kymo_region_find_directory(process);
 
 	if (error)
 		return error;
 	kymo_domain_sweep(process, !kymo_domain_recording(process));
-	choose_path(process);
+	kymo_region_choose_path(process);
 	(void)snprintf(temporary, sizeof process->scratch.new_path, "%s.new", process->path);
 	/* Left by this process, if exec() replaced it while it created its region. */
 	(void)unlink(temporary);
@@ -274,11 +189,11 @@ int kymo_region_create(struct kymo_process *process)
 		return -errno;
 	error = fstat(fd, &st) ? -errno : fill_new(process, fd);
 	if (!error)
-		lock_alive(fd);
+		kymo_region_lock_alive(fd);
 	(void)close(fd);
 	if (error)
 		goto failed;
-	if (holds_lock(temporary))
+	if (kymo_region_holds_lock(temporary))
 		process->region->flags |= KYMO_REGION_LOCKED;
 	process->dev = st.st_dev;
 	process->ino = st.st_ino;
