@@ -45,15 +45,16 @@ struct serve {
 static void say_over(struct serve *serve, const struct summary *summary)
 {
 	const struct serve_options *options = serve->options;
-	char text[192];
+	char text[256];
 
 	if (!summary->over || serve->is_over || !options->say)
 		return;
 	serve->is_over = true;
 	snprintf(text, sizeof(text),
-		 "more names than have room: those that came last count together as (other); "
-		 "--max-entities (serve.max-entities) is %u of each kind",
-		 options->entities_max);
+		 "windows name at most %u callbacks, %u topics, %u chains, ...; all that came "
+		 "later count together as (other); a higher --max-entities "
+		 "(serve.max-entities) names more of them",
+		 options->entities_max, options->entities_max, options->entities_max);
 	options->say(options->say_context, text);
 }
 
@@ -61,16 +62,16 @@ static void say_over(struct serve *serve, const struct summary *summary)
 static void say_left(struct serve *serve, const struct summary *summary)
 {
 	const struct serve_options *options = serve->options;
-	char text[256];
+	char text[320];
 
 	if ((!summary->left_objects && !summary->left_events) || serve->is_left || !options->say)
 		return;
 	serve->is_left = true;
 	snprintf(text, sizeof(text),
-		 "more nodes, topics, publishers, ... than have room: of those that came last, only "
-		 "runs and publish calls are counted, as (other); --max-objects "
-		 "(serve.max-objects) is %u of each kind",
-		 options->objects_max);
+		 "windows have details of at most %u nodes, %u topics, %u publishers, ...; of all "
+		 "that came later, they only count runs and publish calls, as (other); a higher "
+		 "--max-objects (serve.max-objects) has room for more, and takes more memory",
+		 options->objects_max, options->objects_max, options->objects_max);
 	options->say(options->say_context, text);
 }
 
