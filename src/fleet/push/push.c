@@ -2,6 +2,7 @@
 /* See push.h: the threads that send. */
 #include "fleet/push/push.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,20 +56,32 @@ static void count(struct push_target *target, enum push_result result)
 	pthread_mutex_unlock(&target->lock);
 }
 
+/* "clickhouse (http://127.0.0.1:8123)": without the path, which may be a secret. */
+static void name_of(const struct push_target *target, char *text, size_t size)
+{
+	const char *url = target->is_otlp ? target->url : target->config->clickhouse.url;
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	snprintf(text, size, "%s (%.*s)", target->name, (int)(host - url + (int)strcspn(host, "/?#")),
+		 url);
+}
+
 /* Once when it begins to fail, and once when it works again. */
 static void say(const struct push_target *target, enum push_result result, const char *why,
 		unsigned failures)
 {
-	char text[1024];
+	char text[PATH_MAX + 2048], name[512];
 
+	name_of(target, name, sizeof(name));
 	if (result == PUSH_REFUSED)
-		snprintf(text, sizeof(text), "%s refused a window, which is dropped: %s",
-			 target->name, why);
-	else if (result == PUSH_AGAIN && failures == 1)
-		snprintf(text, sizeof(text), "%s: %s; windows wait in the spool", target->name,
+		snprintf(text, sizeof(text), "%s refused a window, which is dropped: %s", name,
 			 why);
+	else if (result == PUSH_AGAIN && failures == 1)
+		snprintf(text, sizeof(text), "%s: %s; windows wait in %s", name, why,
+			 backlog_directory(target->spool));
 	else if (result == PUSH_SENT && failures)
-		snprintf(text, sizeof(text), "%s takes windows again", target->name);
+		snprintf(text, sizeof(text), "%s takes windows again", name);
 	else
 		return;
 	target->to->say(target->to->context, text);
@@ -120,14 +133,15 @@ static unsigned send_some(struct push_target *target, struct backlog_item item[P
 /* Of a directory in which little happens. */
 static void look_for_incidents(struct push_target *target, int64_t *next_ns, bool *failed)
 {
-	char why[512] = "", text[600];
+	char why[512] = "", text[1100], name[512];
 
 	if (target->is_otlp || !target->to->incidents || now_ns() < *next_ns)
 		return;
 	if (push_incidents(target, why, sizeof(why))) {
 		*failed = false;
 	} else if (!*failed && !stopped(target)) {
-		snprintf(text, sizeof(text), "%s: incidents wait: %s", target->name, why);
+		name_of(target, name, sizeof(name));
+		snprintf(text, sizeof(text), "%s: %s; incidents wait", name, why);
 		target->to->say(target->to->context, text);
 		*failed = true;
 	}

@@ -168,7 +168,7 @@ def through_failures(directory, trace):
     windows = len(lines["/v1/metrics"])
     check(windows > 3, windows, "windows")
     with Receiver("500", "cut", "lie", "nonsense") as database, Receiver("cut", "500") as collector, \
-            Serving(directory, environment, "--clickhouse", database.address, "--otlp", collector.address, trace) as serving:
+            Serving(directory, environment, "--clickhouse", database.address, "--otlp", collector.address + "/a-secret-path", trace) as serving:
         told = until("all windows", lambda: (found := serving.metrics()).get(target("clickhouse", "sent"), 0) >= windows and
                      found[target("otlp", "sent")] >= windows and found)
         check(told[target("otlp", "sent")] == told[target("clickhouse", "sent")] == windows, told)
@@ -178,12 +178,16 @@ def through_failures(directory, trace):
         check(len(set(keys)) == len(keys) and all(key.startswith("r2d2/b1/") for key in keys), keys)
         check(all(headers["X-ClickHouse-Key"] == TOKEN for headers, _ in database.taken["/"]), "the password")
         for path, want in lines.items():
+            path = "/a-secret-path" + path
             check([json.loads(body) for _, body in collector.taken[path]] == want, path, "is not what kymo export has")
             check(all(headers["Authorization"] == "Bearer " + TOKEN for headers, _ in collector.taken[path]), "the token")
-        check("windows wait" in serving.told() and "takes windows again" in serving.told(), serving.told())
+        for name, server in ("clickhouse", database), ("otlp", collector):
+            check(f"{name} ({server.address}): " in serving.told() and f"windows wait in {directory}/spool/{name}\n" in serving.told() and
+                  f"{name} ({server.address}) takes windows again" in serving.told(), serving.told())
+        check("/a-secret-path" not in serving.told(), serving.told())
         check(serving.told().count("no table kymo_windows_in") == 1, serving.told())
         check(database.taken["/"][0][0]["Content-Encoding"] == "zstd", "zstd for ClickHouse")
-        check(collector.taken["/v1/metrics"][0][0]["Content-Encoding"] == "gzip", "gzip for a collector")
+        check(collector.taken["/a-secret-path/v1/metrics"][0][0]["Content-Encoding"] == "gzip", "gzip for a collector")
 
 
 def without_zstd(directory, trace):
