@@ -21,7 +21,8 @@
 #define ROS_DOMAIN_LARGEST 232u	/* the ports of a larger one are no ports */
 #define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
-/* As one write where no terminal is: other programs write there, too. */
+/* As one write where no terminal is: other programs write there, too. On a terminal whole, too:
+ * threads of `kymo serve` say something at the same time. */
 static void say(const char *verb, const char *clean)
 {
 	(void)fflush(stdout);
@@ -29,7 +30,9 @@ static void say(const char *verb, const char *clean)
 		fprintf(stderr, "kymo %s: %s\n", verb, clean);
 		return;
 	}
+	flockfile(stderr);
 	screen_say(stderr, (unsigned)fprintf(stderr, "kymo %s: ", verb), 2, clean);
+	funlockfile(stderr);
 }
 
 int cli_fail(const char *verb, const struct kymo_err *err)
