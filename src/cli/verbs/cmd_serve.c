@@ -124,10 +124,10 @@ static int configure(struct options *options, struct config *config, bool has_tr
 {
 	const bool tls = !options->certificate && !options->key;
 
-	if ((options->clickhouse &&
-	     config_set(config, "clickhouse.url", options->clickhouse, err)) ||
-	    (options->otlp && config_set(config, "otlp.url", options->otlp, err)))
-		return -1;
+	if (options->clickhouse && config_set(config, "clickhouse.url", options->clickhouse, err))
+		return err_wrap(err, "--clickhouse");
+	if (options->otlp && config_set(config, "otlp.url", options->otlp, err))
+		return err_wrap(err, "--otlp");
 	if (!options->listen)
 		options->listen = config->listen;
 	if (!options->window_ns)

@@ -220,6 +220,8 @@ def with_wrong_keys(directory):
 def to_directory(directory):
     path, to = incident(os.path.join(directory, "I"), "20261124-031244"), os.path.join(directory, "my disk")
     add_hostile(path)
+    done = upload(directory, "--to", "https://s3.example/robots", status=2)
+    check("--to: upload.to: expected s3+https://HOST" in done.stderr, done.stderr)
     done = upload(directory, "--to", "file://" + to, status=1)
     check("create the directory, or mount its disk" in done.stderr and not os.path.exists(to), done.stderr)
     os.mkdir(to)

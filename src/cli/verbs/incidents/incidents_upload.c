@@ -145,7 +145,7 @@ int incidents_upload(const struct incidents *incidents, const char *to, int coun
 		return -1;
 	if (to && config_set(config, "upload.to", to, err)) {
 		config_free(config);
-		return -1;
+		return err_wrap(err, "--to");
 	}
 	if (!*config->upload.url)
 		(void)err_set(
