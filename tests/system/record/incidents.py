@@ -11,7 +11,7 @@ import sys
 import tarfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SOURCE, in_directory, kymo, until
+from lib_test import BUILD, KYMO, SHARED, SOURCE, existing, in_directory, kymo, until
 
 
 def need(holds, message):
@@ -71,9 +71,26 @@ def actions(incident):
     shutil.rmtree(tools)
 
 
+def receiver(place):
+    """A chain that was slow only where its last message was received is explained with that callback."""
+    begin_ns, value = 1795206324774143498, 3202809     # 1.6 ms of it are before the last message
+    incident = os.path.join(place, '20200101-000000')
+    for trace in existing(os.path.join(SHARED, 'data', 'ros2-traces', 'pair_basic_st', 'ctf')):
+        shutil.copytree(trace, os.path.join(incident, 'trace'))
+        with open(os.path.join(incident, 'incident.json'), 'w') as file:
+            json.dump({'state': 'written', 'recorder': os.getpid(), 'boot': 'an earlier one', 'at_ns': begin_ns + value, 'value': value,
+                       'trigger': 'chain(/sensing/image_raw -> /perception/image_filtered) > 3ms',
+                       'what': '/sensing/image_raw -> /perception/image_filtered'}, file)
+        need(said('finish', place) == ['completed 20200101-000000'], 'finish')
+        done = shown(place, '20200101-000000')
+        need(done['finding_about'] == 'trigger' and done['finding_begin_ns'] == begin_ns and
+             done['finding'].startswith('/sensing/image_raw -> ') and ' -> /perception/fusion: 3.20 ms' in done['finding'], done)
+
+
 def main(directory):
     os.environ['KYMO_DIR'] = os.path.join(directory, 'run')
     os.mkdir(os.environ['KYMO_DIR'], 0o700)
+    receiver(os.path.join(directory, 'received'))
     place = os.path.join(directory, 'incidents')
     done = subprocess.run([KYMO, 'incidents', '-d', place], capture_output=True, text=True, timeout=60)
     need(done.returncode == 6 and 'no incident in ' + place in done.stderr and '--dir DIR' in done.stderr and '--trigger' in done.stderr,
