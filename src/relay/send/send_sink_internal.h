@@ -97,4 +97,12 @@ struct sink_trace *relay_make_store(struct relay_sink *to, const char *name);
 int relay_make_trace(void *context, const char *name, struct ctf_writer **writer,
 		     struct kymo_err *err);
 
+/* ---- send_sink_tell.c ---- */
+
+/** send_sink_tell() - as struct sink_ops: the member "relay" of the accounts. */
+void send_sink_tell(const struct sink *sink, struct json_object *root);
+
+/** send_sink_say() - to the user: what was lost on the way, or could not be stored. */
+void send_sink_say(const struct relay_sink *to, const struct sender_rest *rest);
+
 #endif
