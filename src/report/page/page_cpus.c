@@ -15,53 +15,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/page/page_cpus.h"
-#include "summary/summary_file.h"
+#include "report/page/page_cpus_internal.h"
 
-#define COLUMNS 320u
-#define CPUS_MAX 256u
-#define MOST 3u      /* threads of a column that are named */
 #define WAITS 65536u /* of all CPUs, before they are counted */
-
-struct cpus_thread {
-	uint32_t number; /* in the page's list */
-	uint32_t host;
-	int32_t tid;
-	bool is_own; /* of a traced program */
-	int64_t wait_ns, waited_ns; /* begin and end of its latest wait; equal: none */
-	char name[SCHED_COMM_SIZE];
-};
-
-struct column {
-	int64_t own_ns, other_ns, waited_ns;
-	struct {
-		uint32_t thread; /* from 1; 0: none */
-		int64_t ns;
-	} most[MOST]; /* the longest first */
-};
-
-struct cpu {
-	uint32_t host;
-	int32_t number;
-	struct page_queue queue;
-	struct column column[COLUMNS];
-};
-
-struct page_cpus {
-	struct page *page;
-	const struct sched *sched;
-	int64_t begin_ns, end_ns, width_ns;
-	struct map threads; /* (tid, host) -> struct cpus_thread */
-	struct cpus_thread **thread;
-	unsigned thread_count, thread_size;
-	struct map cpus; /* (number, host) -> struct cpu */
-	struct map sums; /* (thread, CPU and column) -> int64_t */
-	struct histogram wait;
-	unsigned waits, waits_most; /* in all queues; count when so many */
-	struct page_slices *slices;
-	unsigned windows;
-	bool failed;
-};
 
 /* ---- while the trace is read ---- */
 
@@ -80,9 +36,9 @@ static struct cpus_thread *thread_of(struct page_cpus *cpus, uint32_t host, int3
 	return thread;
 }
 
-static struct cpu *cpu_of(struct page_cpus *cpus, const struct sched_spell *spell)
+static struct cpus_cpu *cpu_of(struct page_cpus *cpus, const struct sched_spell *spell)
 {
-	struct cpu *cpu = map_get(&cpus->cpus, (uint32_t)spell->cpu, spell->host);
+	struct cpus_cpu *cpu = map_get(&cpus->cpus, (uint32_t)spell->cpu, spell->host);
 
 	if (cpu || cpus->cpus.count >= CPUS_MAX)
 		return cpu;
@@ -97,11 +53,11 @@ static struct cpu *cpu_of(struct page_cpus *cpus, const struct sched_spell *spel
 }
 
 /* The longest of a column: a thread moves up as its sum grows. */
-static void rank(struct column *column, uint32_t thread, int64_t ns)
+static void rank(struct cpus_column *column, uint32_t thread, int64_t ns)
 {
 	unsigned at = 0;
 
-	while (at < MOST - 1 && column->most[at].thread != thread)
+	while (at < CPUS_MOST - 1 && column->most[at].thread != thread)
 		at++;
 	if (column->most[at].thread != thread && ns <= column->most[at].ns)
 		return;
@@ -111,11 +67,12 @@ static void rank(struct column *column, uint32_t thread, int64_t ns)
 	column->most[at].ns = ns;
 }
 
-static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at,
+static void add_run(struct page_cpus *cpus, struct cpus_cpu *cpu, unsigned at,
 		    const struct cpus_thread *thread, int64_t ns)
 {
-	struct column *column = &cpu->column[at];
-	const uint64_t scope = ((uint64_t)cpu->host << 40) + (uint64_t)cpu->number * COLUMNS + at;
+	struct cpus_column *column = &cpu->column[at];
+	const uint64_t scope =
+		((uint64_t)cpu->host << 40) + (uint64_t)cpu->number * CPUS_COLUMNS + at;
 	int64_t *sum = map_at(&cpus->sums, thread->number, scope, sizeof(*sum));
 
 	if (!sum) {
@@ -127,7 +84,7 @@ static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at,
 	rank(column, thread->number, *sum);
 }
 
-static void spread(struct page_cpus *cpus, struct cpu *cpu, const struct sched_spell *spell,
+static void spread(struct page_cpus *cpus, struct cpus_cpu *cpu, const struct sched_spell *spell,
 		   const struct cpus_thread *thread)
 {
 	int64_t from_ns = spell->from_ns > cpus->begin_ns ? spell->from_ns : cpus->begin_ns;
@@ -168,7 +125,7 @@ static void count_queues_until(struct page_cpus *cpus, int64_t until_ns)
 
 	cpus->waits = 0;
 	while ((slot = map_next(&cpus->cpus, &at))) {
-		struct cpu *cpu = slot->value;
+		struct cpus_cpu *cpu = slot->value;
 
 		cpus->failed |= !page_queue_count(&cpu->queue, until_ns);
 		cpus->waits += cpu->queue.waits;
@@ -193,7 +150,7 @@ static void count_queues(struct page_cpus *cpus, int64_t now_ns)
 	count_queues_until(cpus, until_ns);
 }
 
-static void add_wait(struct page_cpus *cpus, struct cpu *cpu, const struct sched_spell *spell,
+static void add_wait(struct page_cpus *cpus, struct cpus_cpu *cpu, const struct sched_spell *spell,
 		     struct cpus_thread *thread)
 {
 	const int64_t from_ns = spell->from_ns > cpus->begin_ns ? spell->from_ns : cpus->begin_ns;
@@ -229,7 +186,7 @@ static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct page_cpus *cpus = context;
 	struct cpus_thread *thread;
-	struct cpu *cpu;
+	struct cpus_cpu *cpu;
 
 	if (!spell->tid || spell->cpu < 0 || spell->state == SCHED_BLOCKED)
 		return;
@@ -272,114 +229,11 @@ static int know_own(struct page_cpus *cpus)
 	return 0;
 }
 
-/* ---- as data ---- */
-
-/* Each: [name, tid, is it of a traced program] */
-static void put_threads(struct page_cpus *cpus)
+void page_cpus_end(struct page_cpus *cpus)
 {
-	struct json_text *json = &cpus->page->json;
-
-	json_text_open(json, "threads", '[');
-	for (unsigned i = 0; i < cpus->thread_count; i++) {
-		json_text_open(json, NULL, '[');
-		json_text_string(json, NULL, cpus->thread[i]->name);
-		json_text_i64(json, NULL, cpus->thread[i]->tid);
-		json_text_u64(json, NULL, cpus->thread[i]->is_own);
-		json_text_close(json, ']');
-	}
-	json_text_close(json, ']');
-}
-
-/* Each: [column, own, other, waited, thread, ns, ...] */
-static void put_column(struct json_text *json, unsigned at, const struct column *column)
-{
-	if (!column->own_ns && !column->other_ns && !column->waited_ns)
-		return;
-	json_text_open(json, NULL, '[');
-	json_text_u64(json, NULL, at);
-	json_text_i64(json, NULL, column->own_ns);
-	json_text_i64(json, NULL, column->other_ns);
-	json_text_i64(json, NULL, column->waited_ns);
-	for (unsigned i = 0; i < MOST && column->most[i].thread; i++) {
-		json_text_u64(json, NULL, column->most[i].thread - 1);
-		json_text_i64(json, NULL, column->most[i].ns);
-	}
-	json_text_close(json, ']');
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
-
-	return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
-				  : x->number - y->number;
-}
-
-/* For how long one thread waited, two, three ... */
-static void put_queue(struct json_text *json, const struct page_queue *queue)
-{
-	uint32_t levels = queue->levels;
-
-	while (levels && !queue->ns[levels - 1])
-		levels--;
-	json_text_open(json, "queue", '[');
-	for (uint32_t i = 1; i < levels; i++)
-		json_text_i64(json, NULL, queue->ns[i]);
-	json_text_close(json, ']');
-}
-
-static const char *hostname_of(const struct page_cpus *cpus, uint32_t host)
-{
-	const struct kymo_ctf_reader *reader = cpus->page->report->reader;
-
-	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
-		if (sched_trace_host(cpus->sched, i) == host)
-			return kymo_ctf_trace(reader, i)->hostname;
-	return "";
-}
-
-static void put_strips(struct page_cpus *cpus)
-{
-	struct json_text *json = &cpus->page->json;
-	const struct map_slot *slot;
-	struct cpu *cpu[CPUS_MAX];
-	unsigned count = 0;
-	size_t at = 0;
-
-	while ((slot = map_next(&cpus->cpus, &at)) && count < CPUS_MAX)
-		cpu[count++] = slot->value;
-	qsort(cpu, count, sizeof(*cpu), by_number);
-	json_text_open(json, "cpus", '[');
-	for (unsigned i = 0; i < count; i++) {
-		json_text_open(json, NULL, '{');
-		json_text_i64(json, "number", cpu[i]->number);
-		json_text_u64(json, "host", cpu[i]->host);
-		json_text_string(json, "hostname", hostname_of(cpus, cpu[i]->host));
-		put_queue(json, &cpu[i]->queue);
-		json_text_open(json, "columns", '[');
-		for (unsigned k = 0; k < COLUMNS; k++)
-			put_column(json, k, &cpu[i]->column[k]);
-		json_text_close(json, ']');
-		json_text_close(json, '}');
-	}
-	json_text_close(json, ']');
-}
-
-void page_put_cpus(struct page_cpus *cpus)
-{
-	struct page *page = cpus->page;
-
 	for (unsigned i = 0; i < cpus->thread_count; i++)
 		end_wait(cpus, cpus->thread[i]);
 	count_queues_until(cpus, INT64_MAX);
-	json_text_open(&page->json, "cpus", '{');
-	page_put_time(page, "begin", cpus->begin_ns);
-	json_text_i64(&page->json, "width", cpus->width_ns);
-	put_threads(cpus);
-	put_strips(cpus);
-	page_put_distribution(page, "wait", &cpus->wait);
-	json_text_close(&page->json, '}');
-	page->failed |= cpus->failed;
 }
 
 /* ---- life cycle ---- */
@@ -397,7 +251,7 @@ void page_cpus_destroy(struct page_cpus *cpus)
 	if (!cpus)
 		return;
 	while ((slot = map_next(&cpus->cpus, &at)))
-		page_queue_free(&((struct cpu *)slot->value)->queue);
+		page_queue_free(&((struct cpus_cpu *)slot->value)->queue);
 	for (unsigned i = 0; i < cpus->windows; i++)
 		free(cpus->slices[i].slice);
 	free(cpus->slices);
@@ -422,7 +276,7 @@ int page_cpus_create(struct page_cpus **out, struct page *page, struct why_cpu *
 		.sched = why_cpu_sched(why),
 		.begin_ns = summary->begin_ns,
 		.end_ns = summary->end_ns,
-		.width_ns = (summary->end_ns - summary->begin_ns) / COLUMNS + 1,
+		.width_ns = (summary->end_ns - summary->begin_ns) / CPUS_COLUMNS + 1,
 		.waits_most = WAITS,
 		.windows = windows,
 		.slices = calloc(windows + 1, sizeof(*cpus->slices)),
