@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files, written by the relay's store. See copydir.h. */
-#include "live/copydir.h"
+#include "live/copydir_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,111 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "relay/store/store.h"
 #include "relay/store/store_tree.h"
 
 #define ENTRY_SIZE	56u		/* index version 1.0 */
 #define MARK_BYTES	((uint64_t)4 << 20)	/* at the least, between two marks */
-#define MARKS		16u		/* with more, the distance between marks grows */
-
-struct mark {
-	uint64_t offset, end;
-};
-
-struct copydir_stream {
-	struct copydir_stream *next;
-	struct store_file *file;
-	uint64_t size;			/* of complete packets */
-	bool partial;			/* followed by a part of a packet */
-	struct mark mark[MARKS];	/* positions in the file that are not freed yet */
-	unsigned marks;
-	uint64_t marked;		/* offset of the last mark */
-};
-
-struct copydir_trace {
-	struct copydir_trace *next;
-	struct copydir_stream *streams;
-	struct store_file *metadata;
-	uint64_t size;			/* of the metadata */
-	char *path;			/* below the root */
-	char *whole;			/* the same, with the root */
-};
-
-struct copydir {
-	struct store store;
-	struct copydir_trace *traces;
-	char *path;
-	bool own;			/* a temporary directory, to be removed */
-	bool news;
-	bool failed;
-	char why[1024];
-};
-
-/* ---- names ---- */
-
-/* A safe relative path for @from, which comes from the network; if it is unsafe, one from
- * @otherwise. */
-static void safe_path(char out[STORE_PATH_MAX], const char *from, const char *otherwise)
-{
-	size_t used = 0;
-
-	for (; *from && used + 1 < STORE_PATH_MAX; from++)
-		if (*from != '/' || (used && out[used - 1] != '/'))
-			out[used++] = *from;
-	while (used && out[used - 1] == '/')
-		used--;
-	out[used] = 0;
-	if (!store_path_is_safe(out) || out[0] == '.')
-		(void)snprintf(out, STORE_PATH_MAX, "%s", otherwise);
-}
-
-static bool path_is_taken(const struct copydir *copydir, const char *path)
-{
-	for (const struct copydir_trace *trace = copydir->traces; trace; trace = trace->next)
-		if (!strcmp(trace->path, path))
-			return true;
-	return false;
-}
-
-static char *trace_path(const struct copydir *copydir, const char *from)
-{
-	char path[STORE_PATH_MAX], numbered[STORE_PATH_MAX + 16];
-	unsigned number = 1;
-
-	safe_path(path, from, "trace");
-	(void)snprintf(numbered, sizeof(numbered), "%s", path);
-	while (path_is_taken(copydir, numbered))
-		(void)snprintf(numbered, sizeof(numbered), "%s-%u", path, ++number);
-	return strdup(numbered);
-}
-
-static bool name_is_taken(const struct copydir_trace *trace, const char *path)
-{
-	for (const struct copydir_stream *stream = trace->streams; stream; stream = stream->next)
-		if (!strcmp(stream->file->path, path))
-			return true;
-	return false;
-}
-
-/* Names with a meaning in a trace directory. */
-static bool name_is_special(const char *name)
-{
-	return strchr(name, '/') || !strcmp(name, "metadata") || !strcmp(name, "index") || !strcmp(name, "kymo.json");
-}
-
-static void stream_path(const struct copydir_trace *trace, const char *channel,
-			char out[2 * STORE_PATH_MAX])
-{
-	char name[STORE_PATH_MAX];
-	unsigned number = 1;
-
-	safe_path(name, channel, "stream");
-	if (name_is_special(name))
-		(void)snprintf(name, sizeof(name), "stream");
-	(void)snprintf(out, 2 * STORE_PATH_MAX, "%s/%s", trace->path, name);
-	while (name_is_taken(trace, out))
-		(void)snprintf(out, 2 * STORE_PATH_MAX, "%s/%s-%u", trace->path, name, ++number);
-}
 
 /* ---- files ---- */
 
@@ -128,7 +27,7 @@ static struct copydir_trace *trace_of(struct copydir *copydir, struct live_trace
 	trace = calloc(1, sizeof(*trace));
 	if (!trace)
 		return NULL;
-	trace->path = trace_path(copydir, live->path);
+	trace->path = copydir_name_trace(copydir, live->path);
 	if (!trace->path || asprintf(&trace->whole, "%s/%s", copydir->path, trace->path) < 0) {
 		free(trace->path);
 		free(trace);
@@ -148,7 +47,7 @@ static struct copydir_stream *stream_of(struct copydir *copydir, struct live_str
 
 	if (stream || !trace)
 		return stream;
-	stream_path(trace, live->channel, path);
+	copydir_name_stream(trace, live->channel, path);
 	stream = calloc(1, sizeof(*stream));
 	if (stream)
 		stream->file = store_create(&copydir->store, path, STORE_PACKETS, ENTRY_SIZE);
@@ -217,9 +116,10 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 		.stream_id = live->index.stream_class,
 	};
 	stream->size += live->index.packet_size / 8;
-	if (copydir->own && stream->marks < MARKS && stream->size - stream->marked >= MARK_BYTES) {
+	if (copydir->own && stream->marks < COPYDIR_MARKS &&
+	    stream->size - stream->marked >= MARK_BYTES) {
 		stream->mark[stream->marks++] =
-			(struct mark){ stream->size, live->index.timestamp_end };
+			(struct copydir_place){ stream->size, live->index.timestamp_end };
 		stream->marked = stream->size;
 	}
 	copydir->news = true;
@@ -247,7 +147,7 @@ bool copydir_mark(const struct copydir *copydir, const struct live_stream *live,
 void copydir_forget(struct live_stream *live)
 {
 	struct copydir_stream *stream = live->of_sink;
-	const struct mark first = stream->mark[0];
+	const struct copydir_place first = stream->mark[0];
 
 	/* All jobs of the disk are done, see copydir_flush(). If the file system does not support
 	 * it, the bytes stay. */
