@@ -120,6 +120,7 @@ static bool read_finding(const char *directory, struct json_object *json, uint64
 	struct json_object *said, *begin;
 	struct kymo_err err;
 	size_t size;
+	bool found;
 
 	(void)snprintf(path, sizeof path, "%s/why.json", directory);
 	if (file_load(path, OUTPUT_MOST, &why, &size, &err) < 0)
@@ -136,7 +137,8 @@ static bool read_finding(const char *directory, struct json_object *json, uint64
 		sentence = json_get_text(said, "why");
 		name = json_get_text(said, "worst");
 	}
-	if (sentence && *sentence) {
+	found = sentence && *sentence;
+	if (found) {
 		(void)snprintf(text, sizeof text, "%s%s%s", name ? name : "", name ? ": " : "", sentence);
 		set_text(json, "finding", text);
 		begin = json_get(json_object_array_get_idx(json_get(said, "instances"), 0), "begin_ns");
@@ -144,7 +146,7 @@ static bool read_finding(const char *directory, struct json_object *json, uint64
 			json_object_object_add(json, "finding_begin_ns", json_object_get(begin));
 	}
 	json_object_put(said);
-	return sentence && *sentence;
+	return found;
 }
 
 static void write_point(char text[POINT_MAX], int64_t ns)
