@@ -427,19 +427,21 @@ def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
     producer.packet(producer.one, b'before', 1, 2)
     done(producer, producer.one)
     disk.stop()
-    # More than the relay keeps for the disk and what sockets hold: the last packets wait on the way.
+    # More than the relay keeps for the disk (64 MiB) and what sockets hold (up to tcp_rmem, often 32 MiB): the last packets
+    # wait on the way.
+    many = 160
     block = os.urandom(1 << 20)
-    sender = threading.Thread(target=lambda: [producer.send_data(producer.one, block, seq=1 + i) for i in range(96)])
+    sender = threading.Thread(target=lambda: [producer.send_data(producer.one, block, seq=1 + i) for i in range(many)])
     sender.start()
     producer.metadata(producer.meta, b' and more')
-    for i in range(96):
+    for i in range(many):
         producer.send_index(producer.one, block, 2 + i, 3 + i, seq=1 + i)
-    assert producer.pending(producer.one, 96) == 1
+    assert producer.pending(producer.one, many) == 1
     producer.stream('late_0')
     producer.sent()
     producer.beacon(producer.one, 5000)
     producer.chunk(1)
-    assert producer.rotate([(producer.one, 97)], 1) == OK
+    assert producer.rotate([(producer.one, many + 1)], 1) == OK
     assert producer.close_chunk(0, command=0)[0] == OK
     assert producer.ret(END_PENDING, struct.pack('>Q', producer.session)) == 1
     other = Producer(relay).create(name='other')
@@ -450,8 +452,8 @@ def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
     assert sender.is_alive()
     disk.go_on()
     sender.join()
-    until('what is pending', lambda: producer.pending(producer.one, 96) == 0)
-    assert stored(relay, 'archives/**/c_0') == b'before' + 96 * block
+    until('what is pending', lambda: producer.pending(producer.one, many) == 0)
+    assert stored(relay, 'archives/**/c_0') == b'before' + many * block
 
 
 @with_stopped_disk
