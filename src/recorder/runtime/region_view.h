@@ -39,7 +39,8 @@ bool region_is_name(const char *name);
  * region_open() - open, check and map region file @name of @dir
  * @writable: map it for writing too (a recorder); else only for looking (status)
  *
- * Return: 0; 1 when the file is gone; -1 with @err: refused, and why. Context: blocks.
+ * Return: 0; 1 when the file is gone; -1 with @err: refused, and why; -2 with @err: no descriptor
+ * or memory is free now. Context: blocks.
  */
 int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
 		struct kymo_err *err);

@@ -299,6 +299,18 @@ static void refuse_clock(struct session *session, struct drained_process *proces
 		session_wait(process);
 }
 
+/* There is no descriptor for a region: it is tried again when other processes have ended. */
+static void crowd(struct session *session)
+{
+	session->crowded = true;
+	if (session->told_crowded)
+		return;
+	session->told_crowded = true;
+	say_text(&session->drain.sayer,
+		 "too many open files: some processes are recorded only when others have ended; raise "
+		 "the limit (ulimit -n)");
+}
+
 static void add_region(struct session *session, struct home *home, const char *name)
 {
 	struct drained_process *process = calloc(1, sizeof *process);
@@ -310,7 +322,9 @@ static void add_region(struct session *session, struct home *home, const char *n
 	process->home = home;
 	rc = region_open(&process->region, &home->dir, name, true, &err);
 	if (rc) {
-		if (rc < 0)
+		if (rc == -2 && !session->ending)
+			crowd(session);
+		else if (rc < 0)
 			session_refuse(session, home, name, &err);
 		free(process);
 		return;
@@ -366,6 +380,7 @@ static void scan_file(void *context, const char *name)
 
 void session_scan(struct session *session)
 {
+	session->crowded = false;
 	for (unsigned i = 0; i < session->home_count; i++)
 		(void)rundir_list(&session->home[i].dir, scan_file,
 				  &(struct scan){ session, &session->home[i] });

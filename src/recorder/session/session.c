@@ -228,6 +228,40 @@ unsigned session_left_out(const struct session *session)
 
 /* ---- end ---- */
 
+/* The session takes what its processes still have, and is through with them. */
+static void finish_processes(struct session *session)
+{
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_wait(session->process[i]);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_settle(session->process[i]);
+	drain_update_clock(&session->drain);
+	if (!session->ended_ns)
+		session->ended_ns = session->drain.now_ns;
+	session_pause_ended(session);
+	session_check_alive(session);
+	for (unsigned i = 0; i < session->process_count; i++)
+		session_finish_process(session, session->process[i]);
+	session_forget_ended(session);
+}
+
+/* Processes for which there was no descriptor have those of the others now. */
+static void finish_others(struct session *session)
+{
+	unsigned seen;
+
+	do {
+		seen = session->processes_seen;
+		session_scan(session);
+		finish_processes(session);
+	} while (session->crowded && session->processes_seen > seen);
+	if (!session->crowded)
+		return;
+	session->ending = true;
+	session_scan(session);
+	finish_processes(session);
+}
+
 /*
  * The domain goes to WAIT first, so that no process enters RECORD any more; then the regions. A
  * process that read the domain a moment earlier is found by the second scan.
@@ -241,17 +275,9 @@ static void end_processes(struct session *session)
 	}
 	session->drain.final = true;
 	sinks_mend(&session->drain, session->process, session->process_count, true);
-	for (unsigned i = 0; i < session->process_count; i++)
-		session_wait(session->process[i]);
-	for (unsigned i = 0; i < session->process_count; i++)
-		session_settle(session->process[i]);
-	drain_update_clock(&session->drain);
-	session->ended_ns = session->drain.now_ns;
-	session_pause_ended(session);
-	session_check_alive(session);
-	for (unsigned i = 0; i < session->process_count; i++)
-		session_finish_process(session, session->process[i]);
-	session_forget_ended(session);
+	finish_processes(session);
+	if (session->crowded)
+		finish_others(session);
 }
 
 int session_end(struct session *session, struct kymo_err *err)

@@ -84,6 +84,9 @@ struct session {
 		live; /* of all processes, and those that are not finished, as of the last round */
 	unsigned alive_rounds;
 	bool noticed;
+	bool crowded; /* the last scan had no descriptor for a region */
+	bool told_crowded;
+	bool ending; /* nothing is tried again */
 	bool joined;			/* a process, since the last round */
 	bool flush;			/* the next poll takes everything */
 	bool write_failed;		/* by a sink, at least once */

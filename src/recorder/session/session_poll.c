@@ -118,11 +118,14 @@ static void keep_house(struct session *session)
 	changed = homes_changed(session);
 	if (changed || session->noticed || now >= session->scan_at) {
 		session->noticed = false;
+		session_scan(session);
 		session->scan_at =
 			now +
-			(changed ? RESCAN_NS
+			(changed || session->crowded
+				 ? RESCAN_NS
 				 : SCAN_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE));
-		session_scan(session);
+		if (session->crowded) /* who has ended has descriptors */
+			session->alive_at = now;
 	}
 	if (now >= session->alive_at && !all_fail(session)) {
 		session->alive_at =
