@@ -185,8 +185,6 @@ static void add_answered(struct page_calls *calls, struct page_service *service,
 		new.handled_after_ns = call->response_start_ns - call->response_taken_ns;
 		add(calls, &service->handled, new.handled_ns);
 	}
-	if (call->callback_start_ns && call->callback_end_ns)
-		add(calls, &service->served, call->callback_end_ns - call->callback_start_ns);
 	service->answered++;
 	add(calls, &service->total, new.total_ns);
 	for (unsigned i = 0; i < PAGE_CALL_PARTS; i++)
@@ -206,6 +204,10 @@ static void on_call(void *context, const struct model_call *call)
 		service = service_of(calls, call->client->name);
 		if (service)
 			service->calls++;
+		/* The trace may end before the response comes. */
+		if (service && call->callback_start_ns && call->callback_end_ns)
+			add(calls, &service->served,
+			    call->callback_end_ns - call->callback_start_ns);
 		if (service && call->request_ns && call->response_taken_ns)
 			add_answered(calls, service, call, waited);
 	}

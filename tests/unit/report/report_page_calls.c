@@ -120,6 +120,24 @@ static void away(void **state)
 	page_calls_pass.destroy(calls);
 }
 
+/* The trace ends before the response comes: how long the service worked is known. */
+static void unanswered(void **state)
+{
+	struct feed *f = *state;
+	struct page_calls *calls = both_sides(f);
+	const struct page_service *service;
+
+	request(f, 100, 1);
+	take_request(f, 160, 1);
+	run(f, 2, 165, 195, 0x202);
+	model_finish(f->model);
+	service = page_service(calls, 0);
+	assert_int_equal(service->answered, 0);
+	assert_int_equal(service->served.count, 1);
+	assert_int_equal(service->served.max, 30);
+	page_calls_pass.destroy(calls);
+}
+
 static int downwards(const void *a, const void *b)
 {
 	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -162,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(parts),
 		TEST(away),
+		TEST(unanswered),
 		TEST(longest),
 	};
 

@@ -37,7 +37,7 @@ function service_page(entity) {
 			calls ? panel('', null, segments_chart(entity)) : null) : panel('', null, empty('No call of it was answered.')),
 		worst ? call_panel(entity, worst, 1, true) : null,
 		calls ? panel('Segments', null, segments_table(entity), el('p', { class: 'dim small' }, 'They add up to the time from request to response; handling the response comes after it.')) : null,
-		calls ? el('div', { class: 'cols' }, panel('', null, dist_chart('How long the service’s callback ran', calls.served, query_button(bins_sql('callback_duration_ns', of_service(entity) + ' AND callback_duration_ns IS NOT NULL AND duration_ns IS NOT NULL')))),
+		calls ? el('div', { class: 'cols' }, panel('', null, dist_chart('How long the service’s callback ran', calls.served, query_button(bins_sql('callback_duration_ns', of_service(entity) + ' AND client_id IS NOT NULL AND callback_duration_ns IS NOT NULL')))),
 			handled ? panel('', null, dist_chart('How long the client handled the response', handled, query_button(bins_sql('response_callback_duration_ns', of_service(entity) + ' AND response_callback_duration_ns IS NOT NULL')))) : null) : null, ...summary_panels(entity)];
 }
 
