@@ -9,6 +9,8 @@ from lib_test import record as recorded
 
 CHAIN = "/scan -> /cmd_vel"
 SHARE = 0.05        # of the latency: how far the share of what is named may be from the truth's
+# The way into and out of the kernel belongs to no page fault: some 76 ns each, of 95,000 in 120 ms.
+PAGES_SHARE = 0.1
 
 Fault = collections.namedtuple("Fault", "asked causes needs_kernel")
 FAULTS = {
@@ -105,5 +107,6 @@ def judge(trace, seed, truth, kernel):
         # What took longer than the fault is the cause, whoever it was.
         result = "another" if hit["cause_ns"] - hit["cause_usual_ns"] > true else "wrong"
     else:
-        result = "right" if abs(share - true_share) <= SHARE and woken_by(why, hit, truth) else "share"
+        allowed = PAGES_SHARE if hit["cause"] == "page_fault" else SHARE
+        result = "right" if abs(share - true_share) <= allowed and woken_by(why, hit, truth) else "share"
     return Verdict(truth["fault"], seed, result, hit["rank"], share, true_share, hit["sentence"])
