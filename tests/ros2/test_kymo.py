@@ -204,6 +204,18 @@ def test_session(kymo_runtime, tmp_path, program):
         recording.pause()
 
 
+def test_session_that_ends_by_itself(tmp_path, monkeypatch):
+    """Its recorder has let go of the programs, and still writes."""
+    recorder = tmp_path / 'kymo'
+    recorder.write_text(f'#!/bin/sh\nsleep 0.5\nmkdir {tmp_path}/trace\n')
+    recorder.chmod(0o755)
+    monkeypatch.setenv('KYMO_DIR', os.fspath(tmp_path))
+    recording = kymo.Session(os.fspath(tmp_path / 'trace'))
+    with subprocess.Popen([recorder]) as process:
+        recording.recorder = process.pid
+        assert recording.stop()
+
+
 def test_session_without_programs_and_of_somebody_else(kymo_runtime, tmp_path):
     recording = kymo.Session(os.fspath(tmp_path / 'trace'))
     recording.start()

@@ -18,6 +18,9 @@ KERNEL_EVENTS = (
 _CYCLES = ('perf:thread:cycles', 'perf:thread:cpu-cycles', 'perf:cpu:cycles', 'perf:cpu:cpu-cycles')
 
 
+_ENDS_WITHIN_S = 60    # a recorder whose disk stands still
+
+
 def _is_kernel_event(name):
     return any(fnmatch.fnmatchcase(event, name) for event in KERNEL_EVENTS)
 
@@ -115,6 +118,16 @@ def check_loss(trace, env=None):
                     error.command) from error
 
 
+def _runs(pid):
+    """Whether this is a kymo that has not ended."""
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+            name, rest = file.read().split('(', 1)[1].rsplit(')', 1)
+    except OSError:
+        return False
+    return name == 'kymo' and rest.split()[0] not in 'ZX'
+
+
 class Session:
     """
     A recording in the background, of all traced programs of the runtime directory.
@@ -179,6 +192,10 @@ class Session:
             self._check()
         if self.is_active():
             call('stop', env=self._env, ok=(0, EMPTY))
+        # One that ends by itself lets the programs go first, and then writes its last snapshot.
+        late = time.monotonic() + _ENDS_WITHIN_S
+        while _runs(self.recorder) and time.monotonic() < late:
+            time.sleep(0.01)
         self.recorder = None
         there = os.path.isdir(self.directory)
         if there and strict:
