@@ -98,7 +98,7 @@ bool flight_due(struct flight *flight);
  */
 bool flight_work(struct flight *flight);
 
-/** flight_disarm() - the recording ends: triggers no longer fire. */
+/** flight_disarm() - the recording ends: triggers fire on nothing that comes from now on. */
 void flight_disarm(struct flight *flight);
 
 /** flight_is_done() - have as many snapshots been written as options.snapshots says? */

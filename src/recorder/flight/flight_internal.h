@@ -199,7 +199,7 @@ struct flight {
 	uint64_t suppressed; /* since the last one */
 	uint64_t rests_until_ns;	/* triggers are only counted */
 	bool told_short;
-	bool disarmed; /* nothing fires any more */
+	uint64_t disarmed_ns; /* what is later fires no trigger; 0: not yet */
 };
 
 /** flight_fire() - of a listener: a trigger fired on a record of @flight->process, ->account. */

@@ -36,8 +36,8 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 	struct flight_asked *asked = &flight->asked;
 	uint64_t now;
 
-	if (asked->any || flight->disarmed || flight_is_done(flight) ||
-	    (uint64_t)now_ns() < flight->rests_until_ns) {
+	if (asked->any || (flight->disarmed_ns && hit->at_ns > flight->disarmed_ns) ||
+	    flight_is_done(flight) || (uint64_t)now_ns() < flight->rests_until_ns) {
 		flight->suppressed++;
 		return;
 	}
@@ -327,7 +327,8 @@ void flight_finish(struct flight *flight)
 
 void flight_disarm(struct flight *flight)
 {
-	flight->disarmed = true;
+	if (!flight->disarmed_ns)
+		flight->disarmed_ns = (uint64_t)now_ns();
 }
 
 bool flight_is_done(const struct flight *flight)

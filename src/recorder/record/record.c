@@ -296,6 +296,14 @@ static int check_files(struct kymo_err *err)
 		       (unsigned long long)limit.rlim_max, FILES_LEAST);
 }
 
+/* What was before the end may fire still, and is not read yet. */
+static void end_triggers(struct recorder *recorder)
+{
+	session_flush(recorder->session);
+	(void)session_poll(recorder->session);
+	flight_unmet(recorder->flight, recorder->result->unmet, sizeof recorder->result->unmet);
+}
+
 int record_run(const struct record_options *options, struct record_result *result,
 	       struct kymo_err *err)
 {
@@ -339,7 +347,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 	if (!recorder.flight)
 		record_kernel_end(&recorder.kernel, &result->kernel);
 	else
-		flight_unmet(recorder.flight, result->unmet, sizeof result->unmet);
+		end_triggers(&recorder);
 	ended = session_end(recorder.session, &end_err);
 	if (recorder.flight)
 		record_kernel_end(&recorder.kernel, &result->kernel);

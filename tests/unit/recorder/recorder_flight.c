@@ -328,6 +328,28 @@ static void triggers_while_one_waits(void **state)
 	check(bench, 1);
 }
 
+/* The recording ends: what was before may fire, what comes later does not. */
+static void triggers_at_the_end(void **state)
+{
+	struct bench *bench = *state;
+
+	begin(bench, 3600000000000, 1 << 20, "event(callback_end)");
+	emit(bench, 1);
+	wait_ns(1000000);
+	flight_disarm(bench->flight);
+	wait_ns(1000000);
+	emit(bench, 4);
+	end(bench);
+	assert_int_equal(bench->snapshots, 1);
+	check(bench, 1);
+	begin(bench, 3600000000000, 1 << 20, "event(callback_end)");
+	flight_disarm(bench->flight);
+	wait_ns(1000000);
+	emit(bench, 4);
+	end(bench);
+	assert_int_equal(bench->snapshots, 1);
+}
+
 static void a_place_that_cannot_be_written(void **state)
 {
 	struct bench *bench = *state;
@@ -426,6 +448,7 @@ int main(void)
 		TEST(processes_that_died),
 		TEST(losses),
 		TEST(triggers_while_one_waits),
+		TEST(triggers_at_the_end),
 		TEST(a_place_that_cannot_be_written),
 		cmocka_unit_test(facts_go_with_the_oldest_packet),
 	};
