@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
@@ -127,10 +128,19 @@ class Rounds:
         status = open('/proc/%d/status' % pid).read()
         return len(os.listdir('/proc/%d/fd' % pid)), int(status.split('VmRSS:')[1].split()[0])
 
+    def open_files(self):
+        """Until the recorder has opened its files: a stream's with the first packet, some time after the first event."""
+        self.further()
+        files = []
+        while len(files) < 4 or len(set(files[-4:])) > 1:
+            files.append(self.recorder()[0])
+            time.sleep(0.3)
+
     def pauses(self):
         """In one session."""
         trace = os.path.join(self.root, 'pauses')
         self.kymo('start', '-q', '-o', trace)
+        self.open_files()
         for i in range(ROUNDS):
             self.kymo('pause', '-q')
             self.kymo('resume', '-q')
