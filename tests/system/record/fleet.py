@@ -108,11 +108,9 @@ def with_rules(check, scratch):
 
 
 def crowded(check, scratch):
-    """There are descriptors for a third of the processes: the others are recorded when these have ended, or are told."""
+    """There are descriptors for a third of the processes: the others are recorded when these have ended."""
     fleet = Fleet(scratch, "crowded", PROCESSES, THREADS, 0, 0, 20, streams="process", files=CROWDED_FILES, statuses=(0, 1))
     totals = fleet.accounts["totals"]
-    check.equal("crowded: every event is recorded or told", totals["recorded"] + totals["dropped"] + totals["unwritten"],
-                PROCESSES * THREADS * 20)
     check.ok("crowded: most are recorded", totals["recorded"] > PROCESSES * THREADS * 15, totals)
     check.equal("crowded: no process is left behind", os.listdir(os.path.join(scratch, "crowded.run")), ["domain"])
 
