@@ -34,7 +34,8 @@ def check_why(trace, rows):
         usual = sum(part["usual_ns"] for part in parts)
         check(usual in durations, "usually, too", usual)
         below = sum(ns < usual for ns in durations)
-        check(0.45 * len(durations) <= below <= 0.55 * len(durations), "it is in the middle", below, len(durations))
+        # The instance nearest to the median of a histogram, where many goals take nearly as long.
+        check(0.4 * len(durations) <= below <= 0.6 * len(durations), "it is in the middle", below, len(durations))
         instance = said["instances"][rank - 1]
         most = max(parts, key=lambda part: part["ns"] - part["usual_ns"])
         check((instance["cause"], instance["cause_by"], instance["cause_ns"], instance["cause_usual_ns"])
