@@ -21,6 +21,18 @@ static size_t find(const char *data, size_t size, const char *what, size_t lengt
 
 #define FIND(what) find(data, size, what, sizeof(what) - 1)
 
+/* What is sent of @packed, which is freed. */
+static char *written(struct window_packed *packed, size_t *size)
+{
+	char *data;
+	FILE *out = open_memstream(&data, size);
+
+	assert_int_equal(window_packed_write(packed, out, &source, 5, 1000000000), 0);
+	(void)fclose(out);
+	window_packed_free(packed);
+	return data;
+}
+
 static void test_columns(void **state)
 {
 	const uint64_t bucket[] = { 1, 300, 0, 70000, 5 };
@@ -37,9 +49,8 @@ static void test_columns(void **state)
 				  .counts = &counts };
 	struct window_packed *packed = window_packed_new();
 	struct kymo_err err;
-	char *data;
 	size_t size;
-	FILE *out = open_memstream(&data, &size);
+	char *data;
 
 	(void)state;
 	assert_non_null(packed);
@@ -49,8 +60,7 @@ static void test_columns(void **state)
 	row.buckets = 0;
 	row.count = 7;
 	assert_int_equal(window_packed_put(packed, &row, &err), 0);
-	assert_int_equal(window_packed_write(packed, out, &source, 5, 1000000000), 0);
-	(void)fclose(out);
+	data = written(packed, &size);
 	assert_memory_equal(data, "\2r2\1b\0\2{}\5\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0\x3f\5\0\0\0\0\0\0\0", 33);
 	assert_true(FIND("\2\5topic\5topic\2\2/a\2/a\2\1p\1p\2\0\7latency\2\0\1\2") == 33);
 	/* A distribution has as many values as its buckets. */
@@ -59,7 +69,6 @@ static void test_columns(void **state)
 	FIND("\2\xff\xff\xff\xff\2\0\5\1\x2c\0\x70\5\2\0\4\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 	     "\x11\1\0\0\0\0\0\0");
 	FIND("\2\0\0\0\0\0\0\0\0\t\0\0\0\0\0\0\0");
-	window_packed_free(packed);
 	free(data);
 }
 
@@ -74,9 +83,8 @@ static void test_order(void **state)
 	};
 	struct window_packed *packed = window_packed_new();
 	struct kymo_err err;
-	char *data;
 	size_t size;
-	FILE *out = open_memstream(&data, &size);
+	char *data;
 
 	(void)state;
 	assert_non_null(packed);
@@ -87,11 +95,9 @@ static void test_order(void **state)
 
 		assert_int_equal(window_packed_put(packed, &row, &err), 0);
 	}
-	assert_int_equal(window_packed_write(packed, out, &source, 5, 1000000000), 0);
-	(void)fclose(out);
+	data = written(packed, &size);
 	FIND("\7\5/b /t\5/a /t\xd/a timer 5 ms\xd/a timer 5 ms\5/b /t\5/a /t\xd/a timer 5 ms\7");
 	FIND("\7\10duration\10duration\10duration\4wait\0\0\4wait\7");
-	window_packed_free(packed);
 	free(data);
 }
 
