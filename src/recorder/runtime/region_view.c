@@ -175,12 +175,6 @@ static void copy_identity(struct region *region)
 	copy_text(region->exe, header->exe, sizeof header->exe);
 }
 
-/* The same may succeed later. */
-static bool is_short(int error)
-{
-	return error == EMFILE || error == ENFILE || error == ENOMEM;
-}
-
 int region_open(struct region *result, const struct rundir *dir, const char *name, bool writable,
 		struct kymo_err *err)
 {
@@ -194,10 +188,11 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 	region.fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (region.fd < 0 && errno == ENOENT)
 		return 1;
-	if (region.fd < 0 && is_short(errno)) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s; raise the limit (ulimit -n)",
-			      path, strerror(errno));
-		return -2;
+	if (region.fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		(void)err_set(err, KYMO_EXIT_FAILED,
+			      "cannot open %s: %s; raise the limit on open files (ulimit -n)", path,
+			      strerror(errno));
+		return REGION_LATER;
 	}
 	if (region.fd < 0)
 		return REFUSE("cannot open %s: %s; remove it if no program uses it", path,

@@ -35,12 +35,15 @@ struct region {
 /** region_is_name() - whether a file name is that of a finished region file. */
 bool region_is_name(const char *name);
 
+/* Of region_open(): the same may succeed later. */
+#define REGION_LATER (-2)
+
 /**
  * region_open() - open, check and map region file @name of @dir
  * @writable: map it for writing too (a recorder); else only for looking (status)
  *
- * Return: 0; 1 when the file is gone; -1 with @err: refused, and why; -2 with @err: no descriptor
- * or memory is free now. Context: blocks.
+ * Return: 0; 1 when the file is gone; -1 with @err: refused, and why; REGION_LATER with @err: too
+ * many files are open now. Context: blocks.
  */
 int region_open(struct region *region, const struct rundir *dir, const char *name, bool writable,
 		struct kymo_err *err);

@@ -308,7 +308,7 @@ static void crowd(struct session *session)
 	session->told_crowded = true;
 	say_text(&session->drain.sayer,
 		 "too many open files: some processes are recorded only when others have ended; raise "
-		 "the limit (ulimit -n)");
+		 "the limit on open files (ulimit -n)");
 }
 
 static void add_region(struct session *session, struct home *home, const char *name)
@@ -322,7 +322,7 @@ static void add_region(struct session *session, struct home *home, const char *n
 	process->home = home;
 	rc = region_open(&process->region, &home->dir, name, true, &err);
 	if (rc) {
-		if (rc == -2 && !session->ending)
+		if (rc == REGION_LATER && !session->ending)
 			crowd(session);
 		else if (rc < 0)
 			session_refuse(session, home, name, &err);
