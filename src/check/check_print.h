@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "check/check.h"
 #include "compare/ci.h"
 

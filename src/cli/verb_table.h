@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/opt.h"
-#include "base/table.h"
+#include "base/table/table.h"
 
 /**
  * verb_table_print() - print the tables "verbs" and "options", what the help is made of; for all verbs also

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "compare/series.h"
 
 struct series_print {

@@ -15,7 +15,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "ctf/read/reader.h"
 
 /* Order of the rows; all but node: largest first. */

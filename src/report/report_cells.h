@@ -10,7 +10,7 @@
 
 #include "analysis/model/model.h"
 #include "base/histogram.h"
-#include "base/table.h"
+#include "base/table/table.h"
 
 /* CELL_IF(t, thread, table_i64(t, thread->tid)): that cell if @known, else an empty one. */
 #define CELL_IF(table, known, cell) ((known) ? (cell) : table_none(table))

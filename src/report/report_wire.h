@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "analysis/capture/capture.h"
-#include "base/table.h"
+#include "base/table/table.h"
 
 /**
  * wire_publishers() - a table with one row for each publisher whose messages have packets

@@ -3,7 +3,7 @@
 #ifndef KYMO_TOP_EXECUTOR_THREADS_H
 #define KYMO_TOP_EXECUTOR_THREADS_H
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "top/board.h"
 
 /**

@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "base/selection.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "relay/link/link.h"
 #include "relay/wire/url.h"
 

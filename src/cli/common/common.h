@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/selection.h"
-#include "base/table.h"
+#include "base/table/table.h"
 
 /* Option rows. @type is the verb's options struct; the named member receives the value. */
 

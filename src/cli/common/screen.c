@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/opt.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "base/text.h"
 
 #define WIDTH_MAX 10000

@@ -19,7 +19,7 @@
 
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "cli/common/progress.h"
 #include "cli/input/input_traces.h"
 #include "cli/input/kept.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"

@@ -8,7 +8,7 @@
 #define KYMO_REPORT_FIRST_H
 
 #include "analysis/simclock/simclock.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "summary/findings.h"
 #include "summary/summary.h"
 

@@ -10,7 +10,7 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "ctf/read/reader.h"
 
 struct flow_options {

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/selection.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "ctf/read/reader.h"
 
 struct running;

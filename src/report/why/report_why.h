@@ -13,7 +13,7 @@
 #include "analysis/capture/capture.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "ctf/read/reader.h"
 
 #define WHY_WORST_MAX 100u

@@ -23,6 +23,7 @@ from lib_test import BUILD, SOURCE, check, failures, run
 ROOMS = {
     "abi": "",
     "base": "abi",
+    "base/table": "base",
 
     "accounts": "base",
     "incident": "base",

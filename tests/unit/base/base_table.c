@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "base/table.h"
+#include "base/table/table.h"
 
 static const struct table_column people[] = {
 	{ "name", "Name" }, { "hidden", NULL }, { "max_ns", "Max" }, { "rate", "Rate" },

@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "cli/input/input_events.h"
 #include "ctf/read/reader.h"
-#include "base/table.h"
+#include "base/table/table.h"
 
 struct info_process {
 	const char *host;

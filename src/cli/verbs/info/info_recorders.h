@@ -3,7 +3,7 @@
 #ifndef KYMO_CLI_INFO_RECORDERS_H
 #define KYMO_CLI_INFO_RECORDERS_H
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "accounts/accounts.h"
 #include "cli/input/input_traces.h"
 

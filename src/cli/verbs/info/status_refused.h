@@ -6,7 +6,7 @@
 #ifndef KYMO_CLI_STATUS_REFUSED_H
 #define KYMO_CLI_STATUS_REFUSED_H
 
-#include "base/table.h"
+#include "base/table/table.h"
 
 struct status_refused {
 	struct status_refusal *item;

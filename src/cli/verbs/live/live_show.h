@@ -6,7 +6,7 @@
 #ifndef KYMO_CLI_LIVE_SHOW_H
 #define KYMO_CLI_LIVE_SHOW_H
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "cli/input/event_print.h"
 #include "report/running/running.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "cli/common/progress.h"
 #include "query/query.h"
 

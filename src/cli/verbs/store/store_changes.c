@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/table.h"
+#include "base/table/table.h"
 #include "compare/series_print.h"
 #include "summary/summary_file.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/json_text.h"
-#include "base/table.h"
+#include "base/table/table.h"
 #include "base/text.h"
 
 #define TABLE_COLUMNS_MAX 64

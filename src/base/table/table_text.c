@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table_internal.h"
+#include "base/table/table_internal.h"
 #include "base/text.h"
 
 #define ROWS_HELD 4096

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table_internal.h"
+#include "base/table/table_internal.h"
 #include "base/text.h"
 
 int table_open(struct table **table, FILE *out, enum table_format format)

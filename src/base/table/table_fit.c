@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/table_internal.h"
+#include "base/table/table_internal.h"
 #include "base/text.h"
 
 #define GAP 2
