@@ -67,61 +67,19 @@ void json_text_close(struct json_text *json, char bracket)
 	json->inside = true;
 }
 
-#define U64_DIGITS 20
-
-static const char two_digits[200] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
-
-/* The nine digits of @value, in two short chains of divisions. */
-static void put_nine(char digits[9], uint32_t value)
-{
-	const uint32_t high = value / 100000, low = value % 100000;
-
-	memcpy(digits, &two_digits[2 * (high / 100)], 2);
-	memcpy(digits + 2, &two_digits[2 * (high % 100)], 2);
-	digits[4] = (char)('0' + low / 10000);
-	memcpy(digits + 5, &two_digits[2 * (low / 100 % 100)], 2);
-	memcpy(digits + 7, &two_digits[2 * (low % 100)], 2);
-}
-
-/*
- * Nine digits at a time, so that most divisions are of 32 bits. U64_DIGITS bytes are copied however
- * few the digits are: a copy of constant size is no call.
- */
 void json_text_put_u64(struct json_text *json, uint64_t value)
 {
-	char digits[2 * U64_DIGITS], *to = room_for(json, U64_DIGITS);
-	size_t at = U64_DIGITS;
-	uint32_t rest;
+	char *to = room_for(json, TEXT_DIGITS_MAX);
 
-	if (!to)
-		return;
-
-	for (; value >= 1000000000; value /= 1000000000) {
-		at -= 9;
-		put_nine(digits + at, (uint32_t)(value % 1000000000));
-	}
-	for (rest = (uint32_t)value; rest >= 100; rest /= 100) {
-		at -= 2;
-		memcpy(digits + at, &two_digits[2 * (rest % 100)], 2);
-	}
-	if (rest >= 10) {
-		at -= 2;
-		memcpy(digits + at, &two_digits[2 * rest], 2);
-	} else {
-		digits[--at] = (char)('0' + rest);
-	}
-	memset(digits + U64_DIGITS, 0, U64_DIGITS);
-	memcpy(to, digits + at, U64_DIGITS);
-	json->size += U64_DIGITS - at;
+	if (to)
+		json->size += text_digits(to, value);
 }
 
 void json_text_put_fraction(struct json_text *json, uint32_t ns)
 {
 	char digits[10] = { '.' };
 
-	put_nine(digits + 1, ns);
+	text_nine_digits(digits + 1, ns);
 	json_text_raw(json, digits, sizeof digits);
 }
 

@@ -29,6 +29,18 @@ char *text_period(char out[TEXT_QUANTITY_MAX], int64_t ns);
 /** text_f64_exact() - the shortest decimal that reads back as @value, which must be finite. */
 char *text_f64_exact(char out[TEXT_QUANTITY_MAX], double value);
 
+#define TEXT_DIGITS_MAX 20 /* of 64 bits */
+
+/*
+ * Decimal digits, ten times as fast as snprintf(). text_digits() overwrites all of @out and ends
+ * with no NUL; text_nine_digits() has zeros in front, @value is below 10^9; the others end with
+ * NUL. Context: no allocation. Return: the number of digits; @out.
+ */
+size_t text_digits(char out[TEXT_DIGITS_MAX], uint64_t value);
+void text_nine_digits(char out[9], uint32_t value);
+char *text_u64_exact(char out[TEXT_QUANTITY_MAX], uint64_t value);
+char *text_i64_exact(char out[TEXT_QUANTITY_MAX], int64_t value);
+
 /*
  * Quantities from text. Each reads all of @text. Return: true; false: @text is not such a quantity,
  * or does not fit; *out is not changed.

@@ -65,9 +65,9 @@ static void json_key(struct table *t, const char *key)
 static void json_value(struct table *t, const struct table_spelling *value)
 {
 	if (!value->exact)
-		fputs("null", t->out);
+		fputs_unlocked("null", t->out);
 	else if (value->number)
-		fputs(value->exact, t->out);
+		fputs_unlocked(value->exact, t->out);
 	else
 		text_put_json(t->out, value->exact);
 }
@@ -75,11 +75,11 @@ static void json_value(struct table *t, const struct table_spelling *value)
 static void json_cell(struct table *t, const struct table_spelling *cell)
 {
 	if (!t->column)
-		fputs(t->rows ? ",\n  {" : "\n  {", t->out);
+		fputs_unlocked(t->rows ? ",\n  {" : "\n  {", t->out);
 	else
-		fputs(", ", t->out);
+		fputs_unlocked(", ", t->out);
 	text_put_json(t->out, t->columns[t->column].key);
-	fputs(": ", t->out);
+	fputs_unlocked(": ", t->out);
 	json_value(t, cell);
 	if (t->column + 1 == t->column_count)
 		fputc('}', t->out);
@@ -103,9 +103,9 @@ static void cell(struct table *t, struct table_spelling cell)
 		break;
 	case TABLE_CSV:
 		if (t->column)
-			fputc(',', t->out);
+			putc_unlocked(',', t->out);
 		if (cell.number)
-			fputs(cell.exact ? cell.exact : "", t->out);
+			fputs_unlocked(cell.exact ? cell.exact : "", t->out);
 		else
 			text_put_csv(t->out, cell.exact ? cell.exact : "", !t->column);
 		break;
@@ -164,7 +164,7 @@ void table_u64(struct table *t, uint64_t value)
 {
 	char text[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(text, sizeof text, "%" PRIu64, value);
+	(void)text_u64_exact(text, value);
 	count(t, text);
 }
 
@@ -172,7 +172,7 @@ void table_i64(struct table *t, int64_t value)
 {
 	char text[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(text, sizeof text, "%" PRId64, value);
+	(void)text_i64_exact(text, value);
 	count(t, text);
 }
 
@@ -212,7 +212,7 @@ void table_ns(struct table *t, int64_t ns)
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(exact, sizeof exact, "%" PRId64, ns);
+	(void)text_i64_exact(exact, ns);
 	cell(t, (struct table_spelling){ is_text(t) ? text_ns(text, ns) : "", exact, true });
 }
 
@@ -234,7 +234,7 @@ void table_bytes(struct table *t, uint64_t bytes)
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(exact, sizeof exact, "%" PRIu64, bytes);
+	(void)text_u64_exact(exact, bytes);
 	cell(t, (struct table_spelling){ text_bytes(text, bytes), exact, true });
 }
 
@@ -242,7 +242,7 @@ void table_bytes_i64(struct table *t, int64_t bytes)
 {
 	char text[TEXT_QUANTITY_MAX + 1] = "-", exact[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(exact, sizeof exact, "%" PRId64, bytes);
+	(void)text_i64_exact(exact, bytes);
 	(void)text_bytes(text + 1, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 	cell(t, (struct table_spelling){ text + (bytes >= 0), exact, true });
 }
@@ -341,7 +341,7 @@ void table_value_u64(struct table *t, const char *key, const char *title, uint64
 {
 	char text[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(text, sizeof text, "%" PRIu64, value);
+	(void)text_u64_exact(text, value);
 	fact(t, key, title, (struct table_spelling){ text, text, true });
 }
 
@@ -360,7 +360,7 @@ void table_value_ns(struct table *t, const char *key, const char *title, int64_t
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
 
-	(void)snprintf(exact, sizeof exact, "%" PRId64, ns);
+	(void)text_i64_exact(exact, ns);
 	fact(t, key, title, (struct table_spelling){ text_ns(text, ns), exact, true });
 }
 

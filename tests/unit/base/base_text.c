@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities in both directions at their limits, near words, and unfriendly strings. */
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -57,6 +58,25 @@ static void numbers(void **state)
 	assert_string_equal(text_f64_exact(out, 0.1), "0.1");
 	assert_true(strtod(text_f64_exact(out, 1.0 / 3), NULL) == 1.0 / 3);
 	assert_true(strtod(text_f64_exact(out, 5e-324), NULL) == 5e-324);
+}
+
+/* Each number of digits, and what is around it: as printf() has it. */
+static void digits(void **state)
+{
+	char out[TEXT_QUANTITY_MAX], expected[TEXT_QUANTITY_MAX];
+	uint64_t power = 1;
+
+	(void)state;
+	for (unsigned count = 0; count < 20; count++, power *= 10)
+		for (uint64_t value = power - 1; value != power + 2; value++) {
+			snprintf(expected, sizeof(expected), "%" PRIu64, value);
+			assert_string_equal(text_u64_exact(out, value), expected);
+			snprintf(expected, sizeof(expected), "%" PRId64, -(int64_t)value);
+			assert_string_equal(text_i64_exact(out, -(int64_t)value), expected);
+		}
+	assert_string_equal(text_u64_exact(out, UINT64_MAX), "18446744073709551615");
+	assert_string_equal(text_i64_exact(out, INT64_MIN), "-9223372036854775808");
+	assert_string_equal(text_i64_exact(out, INT64_MAX), "9223372036854775807");
 }
 
 static void reading(void **state)
@@ -261,6 +281,7 @@ int main(void)
 		cmocka_unit_test(durations),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(digits),
 		cmocka_unit_test(reading),
 		cmocka_unit_test(near_words),
 		cmocka_unit_test(foreign_strings),
