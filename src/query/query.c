@@ -94,7 +94,9 @@ int query_open(struct query **result, struct tables *tables, struct kymo_err *er
 	if (!query)
 		return err_no_memory(err);
 	query->tables = tables;
-	status = sqlite3_open(":memory:", &query->db);
+	status = sqlite3_open_v2(":memory:", &query->db,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
 	if (!status)
 		status = query_register_tables(query);
 	if (!status)

@@ -131,7 +131,9 @@ int query_store(struct query *query, unsigned table, uint64_t columns, struct qu
 		return SQLITE_NOMEM;
 	store->table = table;
 	store->columns = columns;
-	status = sqlite3_open("", &store->db);
+	status = sqlite3_open_v2("", &store->db,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
 	if (!status)
 		status = create(store, &insert);
 	if (status)
