@@ -4,6 +4,7 @@
 # the same answer. Then rows per second of whole tables. CPU time; kymo's is the best of three.
 # usage: query.sh [BUILD] [EVENTS for Python] [EVENTS for the tables]
 set -eu
+export KYMO_CACHE=off
 build=${1:-${KYMO_BUILD:-build}}
 here=$(dirname "$(realpath "$0")")
 kymo=$build/bin/kymo
