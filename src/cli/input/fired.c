@@ -73,6 +73,7 @@ void fired_of(struct fired *fired, const char *trigger, const char *what, uint64
 		fired->window_ns = explained[i].moment == IN_SECOND ? SECOND_NS : 0;
 		fired->at_ns = moment_of(explained[i].moment, value, at_ns);
 		if (fired->is_chain) {
+			fired->took_ns = value <= (uint64_t)at_ns ? (int64_t)value : 0;
 			(void)snprintf(fired->name, sizeof fired->name, "%s", what);
 			return;
 		}

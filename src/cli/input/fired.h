@@ -16,6 +16,8 @@
 struct fired {
 	char name[FIRED_NAME_MAX];	/* a chain, or a glob of callbacks, a loop or a span; "": the trigger is about no instance */
 	bool is_chain;
+	int64_t took_ns; /* of a chain, with the callback that received its last message; 0: not
+			    known */
 	int64_t at_ns;			/* when the instance is under way, since 1970 */
 	/* or: it begins in the time of this length before at_ns; 0: not so */
 	int64_t window_ns;

@@ -296,6 +296,39 @@ static struct chains_options chains_of(const struct why_answer *answer)
 	return chains;
 }
 
+static int choose_of(struct why_answer *answer, const struct why_options *options,
+		     struct chains_options *chains, struct kymo_err *err)
+{
+	answer->options = options;
+	*chains = chains_of(answer);
+	if (pass(answer, chains, NULL, 0, err))
+		return -1;
+	why_choose(answer);
+	return 0;
+}
+
+/*
+ * A trigger about a chain of topics fires when the callback that receives the last message ends,
+ * but the chain itself ends where that message is published. Of the chain and the chain with that
+ * callback, explain the one that took as long as the trigger measured.
+ */
+static int choose_fired(struct why_answer *answer, struct chains_options *chains,
+			struct kymo_err *err)
+{
+	const struct why_options *o = answer->options;
+	const int64_t from = why_from_fired(answer);
+	const size_t size = sizeof(answer->ask);
+
+	if (!from || !o->pattern ||
+	    (size_t)snprintf(answer->ask, size, "%s -> *", o->pattern) >= size)
+		return 0;
+	answer->chosen = *o;
+	answer->chosen.pattern = answer->ask;
+	if (choose_of(answer, &answer->chosen, chains, err))
+		return -1;
+	return why_from_fired(answer) < from ? 0 : choose_of(answer, o, chains, err);
+}
+
 /* The passes: which instances are the worst, and what they are made of. */
 static int find(struct why_answer *answer, struct kymo_err *err)
 {
@@ -304,21 +337,18 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 
 	if (why_choose_finding(answer, err))
 		return -1;
-	chains = chains_of(answer);
-	if (pass(answer, &chains, NULL, 0, err))
+	if (choose_of(answer, answer->options, &chains, err))
 		return -1;
-	why_choose(answer);
 	if (!answer->target.is_found && !answer->is_of_programs && !answer->is_of_goals &&
 	    (answer->options != o || *answer->name)) {
 		/* What the finding names cannot be taken apart: the worst of all, then. */
-		answer->options = o;
 		*answer->name = *answer->ways = '\0';
 		answer->tells_finding = *answer->finding;
-		chains = chains_of(answer);
-		if (pass(answer, &chains, NULL, 0, err))
+		if (choose_of(answer, o, &chains, err))
 			return -1;
-		why_choose(answer);
 	}
+	if (choose_fired(answer, &chains, err))
+		return -1;
 	if (answer->target.is_found && only_target(answer, &chains, err))
 		return -1;
 	if (is_whole(o) && o->told_lost > answer->lost_events) {

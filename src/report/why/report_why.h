@@ -28,6 +28,9 @@ struct why_options {
 	uint64_t message;
 	/* explain what is under way then rather than the worst; 0: not */
 	int64_t at_ns;
+	/* with pattern: the instance at at_ns took this long when it fired a trigger, with the
+	 * callback that received its last message; 0: not known */
+	int64_t fired_ns;
 	unsigned worst;			/* instances to take apart, 1 to WHY_WORST_MAX */
 	bool all_topics, latest;	/* as for flow */
 	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: whose instances are taken apart. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -70,6 +71,24 @@ static void set(struct why_target *target, bool is_chain, uint32_t index,
 	};
 }
 
+/* How far the chain's instance at the moment that was asked for is from how long the trigger
+ * measured; 0: no trigger measured one. */
+static int64_t from_fired(const struct why_answer *answer, const struct chains_path *path)
+{
+	const int64_t fired_ns = answer->options->fired_ns;
+
+	return !fired_ns                           ? 0
+	       : !path || !path->stats->at.part_ns ? INT64_MAX
+						   : llabs(path->stats->at.total_ns - fired_ns);
+}
+
+int64_t why_from_fired(const struct why_answer *answer)
+{
+	return from_fired(answer, answer->target.is_found && answer->target.is_chain
+					  ? chains_path(answer->chains, answer->target.index)
+					  : NULL);
+}
+
 /* Return: the chain with the largest value, *@most, of those that are of the processes asked for;
  * NULL: none. */
 static const struct chains_path *worst_chain(const struct why_answer *answer, int64_t *most)
@@ -91,7 +110,9 @@ static const struct chains_path *worst_chain(const struct why_answer *answer, in
 			continue;
 		value = chain_value(answer, stats);
 		of = why_ways_chain(answer, path);
-		if (value >= 0 && (of > fits || (of == fits && value > *most))) {
+		if (value >= 0 && (of > fits || (of == fits && value > *most) ||
+				   (best && of == fits && value == *most &&
+				    from_fired(answer, path) < from_fired(answer, best)))) {
 			*most = value;
 			best = path;
 			fits = of;

@@ -91,6 +91,8 @@ char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size);
 
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);
+/* How far the target's instance is from how long the trigger measured; 0: it measured none. */
+int64_t why_from_fired(const struct why_answer *answer);
 bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback);
 
 /* report_why_empty.c. Return: @buffer. */

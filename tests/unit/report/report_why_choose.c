@@ -2,6 +2,7 @@
 /*
  * Which subscription `kymo why --at trigger` explains after latency(/x) fired: the name is "* /x",
  * the time is that of the publication, and of all who received that message, the last one counts.
+ * After chain(/x -> ...) fired, it is the one that took as long as the trigger measured.
  */
 #include "chains_feed.h"
 
@@ -18,7 +19,7 @@ struct choice {
 	struct why_answer answer;
 };
 
-static int choice_setup(void **state)
+static int choice_open(void **state, const struct chains_options *chains)
 {
 	struct choice *choice = calloc(1, sizeof(*choice));
 	struct why_callbacks_options callbacks = { .worst = 1, .at_ns = 5000, .begin_ns = INT64_MIN,
@@ -26,7 +27,7 @@ static int choice_setup(void **state)
 	struct feed *f = &choice->feed;
 	struct kymo_err err;
 
-	open_chains(f, NULL);
+	open_chains(f, chains);
 	choice->options = (struct why_options){ .callback = "* /x", .at_ns = 5000, .worst = 1 };
 	choice->answer.options = &choice->options;
 	choice->answer.model = f->model;
@@ -44,6 +45,29 @@ static int choice_setup(void **state)
 	node(f, OTHER, "other");
 	subscription(f, 1, "/y");
 	*state = choice;
+	return 0;
+}
+
+static int choice_setup(void **state)
+{
+	return choice_open(state, NULL);
+}
+
+static int chain_setup(void **state)
+{
+	const struct chains_options chains = { .pattern = "/x -> *",
+					       .begin_ns = INT64_MIN,
+					       .end_ns = INT64_MAX,
+					       .worst = 1,
+					       .hops = true,
+					       .at_ns = 5000,
+					       .follow_ns = INT64_MIN };
+	struct choice *choice;
+
+	(void)choice_open(state, &chains);
+	choice = *state;
+	choice->options.callback = NULL;
+	choice->options.pattern = chains.pattern;
 	return 0;
 }
 
@@ -143,6 +167,33 @@ static void not_the_one_before(void **state)
 	chosen(choice, "/second");
 }
 
+/* Both receive /x, and only one of them is what fired. */
+static void chain_that_fired(struct choice *choice, int64_t fired_ns, const char *node_name)
+{
+	const struct why_target *target = &choice->answer.target;
+
+	choice->options.fired_ns = fired_ns;
+	message(&choice->feed, 5000, 1, 100, 400);
+	finish(&choice->feed);
+	why_choose(&choice->answer);
+	assert_true(target->is_found && target->is_chain);
+	assert_string_equal(
+		model_callback_node(chains_path(choice->feed.chains, target->index)->callback)
+			->full_name,
+		node_name);
+	assert_int_equal(why_from_fired(&choice->answer), 5);
+}
+
+static void the_receiver_that_fired(void **state)
+{
+	chain_that_fired(*state, 415, "/second");
+}
+
+static void the_other_receiver_fired(void **state)
+{
+	chain_that_fired(*state, 105, "/first");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +201,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_first_was_last, choice_setup, choice_teardown),
 		cmocka_unit_test_setup_teardown(only_that_message, choice_setup, choice_teardown),
 		cmocka_unit_test_setup_teardown(not_the_one_before, choice_setup, choice_teardown),
+		cmocka_unit_test_setup_teardown(the_receiver_that_fired, chain_setup,
+						choice_teardown),
+		cmocka_unit_test_setup_teardown(the_other_receiver_fired, chain_setup,
+						choice_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
