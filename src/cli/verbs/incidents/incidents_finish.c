@@ -111,9 +111,8 @@ static void set_text(struct json_object *json, const char *key, const char *text
 	json_object_object_add(json, key, text ? json_object_new_string(text) : NULL);
 }
 
-/* "CALLBACK: SENTENCE", of what `kymo why` prints, and when that instance began. @took_ns: set to
- * how long it took; NULL: nobody asks. */
-static bool read_finding(const char *directory, struct json_object *json, uint64_t *took_ns)
+/* "CALLBACK: SENTENCE", of what `kymo why` prints, and when that instance began. */
+static bool read_finding(const char *directory, struct json_object *json)
 {
 	char path[INCIDENT_PATH_MAX + 16], text[2048], *why;
 	const char *name, *sentence;
@@ -127,8 +126,6 @@ static bool read_finding(const char *directory, struct json_object *json, uint64
 		return false;
 	said = json_tokener_parse(why);
 	free(why);
-	if (took_ns)
-		*took_ns = json_get_u64(said, "latency_ns");
 	sentence = json_get_text(said, "sentence");
 	name = json_get_text(said, "callback");
 	if (!name)
@@ -154,48 +151,27 @@ static void write_point(char text[POINT_MAX], int64_t ns)
 	(void)snprintf(text, POINT_MAX, "%" PRId64 ".%09" PRId64, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
-/*
- * What fired. A chain of topics fires when the callback that receives its last message ends, and
- * `kymo why` has it up to that message: if most of the time came later, ask for the chain with the
- * callback.
- */
-static bool find_fired(const char *path, struct json_object *json, const struct fired *fired,
-		       const char *at, const char *from)
+static bool find(const char *path, struct json_object *json, const char *const *words)
 {
-	const uint64_t value = json_get_u64(json, "value");
-	char name[FIRED_NAME_MAX + 8];
-	const char *const about[] = { "why", "--format", "json", "--at", at, "trace", fired->name, NULL };
-	const char *const within[] = { "why", "--format", "json", "--begin", from, "--end", at, "trace", fired->name, NULL };
-	const char *const whole[] = { "why", "--format", "json", "--at", at, "trace", name, NULL };
-	uint64_t took_ns;
-
-	if (!*fired->name || !run_kymo(path, "why.json", fired->window_ns ? within : about) ||
-	    !read_finding(path, json, &took_ns))
-		return false;
-	if (!fired->is_chain || took_ns >= value / 2)
-		return true;
-	(void)snprintf(name, sizeof name, "%s -> *", fired->name);
-	if (run_kymo(path, "why.json", whole) && read_finding(path, json, &took_ns) && took_ns >= value / 2)
-		return true;
-	return run_kymo(path, "why.json", about) && read_finding(path, json, NULL);
+	return run_kymo(path, "why.json", words) && read_finding(path, json);
 }
 
 static void find_cause(const char *path, struct json_object *json)
 {
 	struct fired fired;
-	char at[POINT_MAX], from[POINT_MAX];
+	char at[POINT_MAX];
+	const char *const that[] = { "why", "--format", "json", "--at", "trigger", "trace", NULL };
 	const char *const then[] = { "why", "--format", "json", "--at", at, "trace", NULL };
 	const char *const worst[] = { "why", "--format", "json", "trace", NULL };
 
 	fired_of(&fired, json_get_text(json, "trigger"), json_get_text(json, "what"), json_get_u64(json, "value"),
 		 (int64_t)json_get_u64(json, "at_ns"));
 	write_point(at, fired.at_ns);
-	write_point(from, fired.at_ns - fired.window_ns);
-	if (find_fired(path, json, &fired, at, from))
+	if (*fired.name && find(path, json, that))
 		set_text(json, "finding_about", "trigger");
-	else if (run_kymo(path, "why.json", then) && read_finding(path, json, NULL))
+	else if (find(path, json, then))
 		set_text(json, "finding_about", "moment");
-	else if (run_kymo(path, "why.json", worst) && read_finding(path, json, NULL))
+	else if (find(path, json, worst))
 		set_text(json, "finding_about", "trace");
 }
 
