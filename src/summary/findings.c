@@ -4,7 +4,8 @@
  *
  * The idea: each entity proposes what may be wrong with it, with its harm (findings_propose.c). The
  * proposals are sorted, and of several that tell of the same trouble (the same entity; the same
- * culprit at the same time) the most harmful one stays.
+ * culprit at the same time) the most harmful one stays. So it is of several that are alike but for
+ * their process.
  */
 #include "summary/findings_internal.h"
 
@@ -46,8 +47,7 @@ static bool overlap(const struct summary_finding *a, const struct summary_findin
 /* Do both tell of the same trouble? */
 static bool repeats(const struct summary_finding *known, const struct summary_finding *new)
 {
-	if (known->entity == new->entity || (strcmp(known->entity->name, new->entity->name) == 0 &&
-					     known->entity->of == new->entity->of))
+	if (summary_is_alike(known->entity, new->entity))
 		return true;
 	return overlap(known, new) && known->cause.who && new->cause.who &&
 	       (findings_is_same_trouble(&known->cause, &new->cause) ||
@@ -67,21 +67,59 @@ static bool is_slow_instance(const struct summary_finding *finding)
 	       finding->kind == SUMMARY_FINDING_SPAN || finding->kind == SUMMARY_FINDING_GOAL;
 }
 
-static unsigned keep(const struct proposals *all, struct summary_finding *out, unsigned max)
+static void count_alike(const struct proposals *all, const struct summary *summary,
+			struct summary_finding *finding)
+{
+	finding->alike = finding->affected = 0;
+	for (unsigned i = 0; i < summary->entities; i++)
+		finding->alike += summary->entity[i]->kind == finding->entity->kind &&
+				  summary_is_alike(finding->entity, summary->entity[i]);
+	/* One may be affected in several ways. */
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct summary_entity *entity = all->finding[i].entity;
+		bool again = !summary_is_alike(finding->entity, entity);
+
+		for (unsigned k = 0; k < i && !again; k++)
+			again = all->finding[k].entity->of == entity->of &&
+				summary_is_alike(all->finding[k].entity, entity);
+		finding->affected += !again;
+	}
+}
+
+/* Is one of the findings that were kept, or one that is alike, about the same? */
+static bool is_told(const struct proposals *all, const struct summary_finding *new)
+{
+	bool is_told = false;
+
+	for (unsigned k = 0; !is_told && k < all->count; k++)
+		is_told = all->finding[k].alike && repeats(&all->finding[k], new);
+	return is_told;
+}
+
+/* Those like the finding that was kept are told with it: alike is not 0. */
+static void tell_alike(struct proposals *all, const struct summary_finding *kept)
+{
+	for (unsigned i = 0; i < all->count; i++)
+		if (summary_is_alike(kept->entity, all->finding[i].entity))
+			all->finding[i].alike = kept->alike;
+}
+
+static unsigned keep(struct proposals *all, const struct summary *summary,
+		     struct summary_finding *out, unsigned max)
 {
 	int64_t first_ns = 0;
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < all->count && kept < max; i++) {
-		const struct summary_finding *new = &all->finding[i];
-		bool is_new = !is_slow_instance(new) || new->harm_ns >= first_ns / PART_OF_FIRST;
+		struct summary_finding *new = &all->finding[i];
 
-		for (unsigned k = 0; is_new && k < kept; k++)
-			is_new = !repeats(&out[k], new);
-		if (!is_new)
+		if ((is_slow_instance(new) && new->harm_ns < first_ns / PART_OF_FIRST) ||
+		    is_told(all, new))
 			continue;
 		if (!first_ns && !is_of_goals(new))
 			first_ns = new->harm_ns;
+		count_alike(all, summary, new);
+		tell_alike(all, new);
 		out[kept++] = *new;
 	}
 	return kept;
@@ -102,7 +140,7 @@ unsigned summary_findings(const struct summary *summary, struct summary_finding 
 		findings_propose(&all, summary, summary->entity[i]);
 	if (all.count)
 		qsort(all.finding, all.count, sizeof(*all.finding), by_harm);
-	kept = keep(&all, out, max);
+	kept = keep(&all, summary, out, max);
 	free(all.finding);
 	if (kept < max && !is_trusted(&summary->trust))
 		out[kept++] = (struct summary_finding){ .kind = SUMMARY_FINDING_TRUST };

@@ -18,6 +18,8 @@
  *   aborted           ten times the usual time of a goal, times the share that were aborted
  *   trust             0: the numbers above it hold only as far as it says
  *
+ * Entities of one name in several processes of one name are one finding, about the worst of them.
+ *
  * Not findings: what nodes do when they start, start-up instances (model_startup.c), timers of a
  * simulation's clock, what counts together as "(other)" (summary_limit.h), what happened fewer than
  * SUMMARY_FINDINGS_COUNT_MIN times, what is less than a millisecond or less than twice as long as
@@ -60,6 +62,9 @@ struct summary_finding {
 	int64_t at_ns;  /* epoch; 0: not at one time */
 	uint64_t times; /* instances at least half as far above the usual; lost messages ... */
 	int64_t worst_ns, usual_ns;
+	/* How many entities of this name there are, in several processes of one name, and in how
+	 * many of them something is wrong; @entity is the worst. 1 and 1: it is the only one. */
+	unsigned alike, affected;
 	/* What made it that long: the part that is farthest above its usual time; who NULL: nothing
 	 * does. */
 	struct summary_part cause;
@@ -93,6 +98,10 @@ char *summary_nothing_text(const struct summary *summary, char *buffer, size_t s
 /** summary_finding_text() - one sentence, with a full stop. Return: @buffer. */
 char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
 			   char *buffer, size_t size);
+
+/** summary_finding_alike() - how many like it there are, and are affected: a sentence with a space
+ * before it; "": it is the only one. summary_finding_text() has it. Return: @buffer. */
+char *summary_finding_alike(const struct summary_finding *finding, char *buffer, size_t size);
 
 /**
  * summary_span_around() - the innermost span around the longest instance of @span, if that one is

@@ -261,9 +261,28 @@ static void trust_text(const struct summary *summary, char *buffer, size_t size)
 			summary_number(lost, trust->other_host));
 }
 
+char *summary_finding_alike(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	static const char *const of_kind[SUMMARY_KINDS] = {
+		[SUMMARY_CHAIN] = "chains", [SUMMARY_LOOP] = "loops",
+		[SUMMARY_SPAN] = "spans",   [SUMMARY_ACTION] = "actions",
+	};
+	const char *kind = finding->entity ? of_kind[finding->entity->kind] : NULL;
+	char affected[32], alike[32];
+
+	*buffer = '\0';
+	if (finding->alike > 1)
+		(void)snprintf(buffer, size, " Affected: %s of %s such %s.",
+			       summary_number(affected, finding->affected),
+			       summary_number(alike, finding->alike), kind ? kind : "callbacks");
+	return buffer;
+}
+
 char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
 			   char *buffer, size_t size)
 {
+	size_t used;
+
 	switch (finding->kind) {
 	case SUMMARY_FINDING_CHAIN:
 	case SUMMARY_FINDING_CALLBACK:
@@ -293,6 +312,8 @@ char *summary_finding_text(const struct summary *summary, const struct summary_f
 		trust_text(summary, buffer, size);
 		break;
 	}
+	used = strlen(buffer);
+	(void)summary_finding_alike(finding, buffer + used, size - used);
 	return buffer;
 }
 

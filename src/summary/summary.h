@@ -272,6 +272,10 @@ struct summary_entity *summary_find(const struct summary *summary, enum summary_
 const struct summary_entity *summary_entity_like(const struct summary *summary,
 						 const struct summary_entity *entity);
 
+/** summary_is_alike() - are both of one name, in processes of one name? They are of one summary.
+ * Chains of one name are alike, through whichever processes they go. */
+bool summary_is_alike(const struct summary_entity *a, const struct summary_entity *b);
+
 /** summary_takes_worst() - would summary_add_worst() keep an instance that takes so long? */
 bool summary_takes_worst(const struct summary_entity *entity,
 			 const struct summary_instance *instance);

@@ -84,13 +84,14 @@ static unsigned print_finding(struct table *table, const struct summary *summary
 			      const struct summary_finding *finding, unsigned number,
 			      const struct first_options *options, bool print)
 {
-	char text[2048], where[96], command[2200], before[16];
+	char text[2048], where[96], command[2200], before[16], alike[96];
 	unsigned lines;
 
 	summary_finding_text(summary, finding, text, sizeof(text));
 	if (number == 1 && options->cause && *options->cause)
-		snprintf(text, sizeof(text), "%s: %s.",
-			 finding->entity ? finding->entity->label : "", options->cause);
+		snprintf(text, sizeof(text), "%s: %s.%s",
+			 finding->entity ? finding->entity->label : "", options->cause,
+			 summary_finding_alike(finding, alike, sizeof(alike)));
 	snprintf(before, sizeof(before), "%2u  ", number);
 	if (print)
 		table_mark(table, TABLE_FIRST);
@@ -153,7 +154,8 @@ static const struct table_column columns[] = {
 	{ "text", "Finding" }, { "at_ns", NULL },        { "at", "At" },
 	{ "times", "Times" },  { "worst_ns", "Worst" },  { "usual_ns", "usually" },
 	{ "harm_ns", "Harm" }, { "culprit", "Culprit" }, { "culprit_ns", NULL },
-	{ "cause", NULL },     { "process", NULL },      { "command", "Command" },
+	{ "cause", NULL },     { "process", NULL },      { "alike", NULL },
+	{ "affected", NULL },  { "command", "Command" },
 };
 
 static void machine_row(struct table *t, const struct summary *summary,
@@ -186,6 +188,8 @@ static void machine_row(struct table *t, const struct summary *summary,
 		table_none(t);
 	table_text(t, culprit ? summary_what_name(cause->what) : NULL);
 	table_text(t, finding->entity && *finding->entity->of ? finding->entity->of : NULL);
+	table_u64(t, finding->alike);
+	table_u64(t, finding->affected);
 	command_of(finding, options, text, sizeof(text));
 	table_text(t, *text ? text : NULL);
 }
