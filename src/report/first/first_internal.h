@@ -36,10 +36,39 @@ struct first_room {
 	unsigned rows[FIRST_KINDS];
 };
 
+/* More of one name than these are one row. */
+#define FIRST_ALIKE 2u
+
+/* first_list.c: the entities of a kind, longest first. */
+struct first_row {
+	const struct summary_entity *entity; /* of several that are one row, the worst */
+	uint64_t key;
+	unsigned alike; /* how many entities are this row, */
+	bool is_folded; /* and those that no row has */
+};
+struct first_list {
+	struct first_row *row;
+	unsigned count, size;
+	unsigned hidden; /* how many belong to the start of nodes, and are not in it */
+};
+struct first_list first_list(const struct summary *summary, enum summary_kind kind,
+			     enum summary_distribution by);
+/* How many entities the rows behind the first @rows are. */
+unsigned first_left(const struct first_list *list, unsigned rows);
+
+/*
+ * All entities of @row as one: "12 x /drone timer 10 ms", with the distribution @by and counters of
+ * all. Its histogram is to be freed. @label: its own. Return: 0; -1: no memory.
+ */
+int first_whole(const struct summary *summary, const struct first_row *row,
+		enum summary_distribution by, struct summary_entity *whole, char *label,
+		size_t size);
+
 /* first_tables.c: the tables. Return: lines. */
 unsigned first_tables(struct table *table, const struct summary *summary,
 		      const struct first_room *room, bool print);
-/* As many rows as there is room for below @lines lines; the longest tables lose theirs first. */
+/* As many rows as there is room for below @lines lines; the longest tables lose theirs first,
+ * and of their last ones those of chains are kept. */
 void first_fit(struct table *table, const struct summary *summary, unsigned lines,
 	       struct first_room *room);
 

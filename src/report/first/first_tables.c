@@ -10,48 +10,6 @@
 
 #define NAME_WIDTH 33u
 
-struct ranked {
-	const struct summary_entity *entity;
-	uint64_t key;
-};
-
-static int by_key(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	int order;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	order = strcmp(x->entity->name, y->entity->name);
-	return order ? order : strcmp(x->entity->of, y->entity->of);
-}
-
-/* The entities of a kind, longest first; @hidden: how many of them belong to the start of nodes. */
-struct first_list {
-	struct ranked *row;
-	unsigned count, size, hidden;
-};
-
-static struct first_list list_of(const struct summary *summary, enum summary_kind kind,
-				 enum summary_distribution by)
-{
-	struct first_list list = { 0 };
-
-	for (unsigned i = 0; i < summary->entities; i++) {
-		const struct summary_entity *entity = summary->entity[i];
-		const struct histogram *h = &entity->histogram[by];
-
-		if (entity->kind != kind || !h->count)
-			continue;
-		list.hidden += entity->is_startup;
-		if (!entity->is_startup && ARRAY_ROOM(list.row, list.count, list.size))
-			list.row[list.count++] = (struct ranked){ entity, h->max };
-	}
-	if (list.count)
-		qsort(list.row, list.count, sizeof(*list.row), by_key);
-	return list;
-}
-
 /* ---- cells ---- */
 
 void first_cells_times(struct table *t, const struct histogram *h)
@@ -220,17 +178,32 @@ static const struct kind {
 	  run_row },
 };
 
+static void print_row(struct table *table, const struct summary *summary, const struct kind *kind,
+		      const struct first_row *row)
+{
+	struct summary_entity whole;
+	char label[1100];
+
+	if (row->alike <= FIRST_ALIKE) {
+		kind->print(table, summary, row->entity);
+		return;
+	}
+	if (!first_whole(summary, row, kind->by, &whole, label, sizeof(label)))
+		kind->print(table, summary, &whole);
+	histogram_free(&whole.histogram[kind->by]);
+}
+
 static unsigned print_kind(struct table *table, const struct summary *summary,
 			   const struct kind *kind, unsigned rows, bool print)
 {
-	struct first_list list = list_of(summary, kind->kind, kind->by);
+	struct first_list list = first_list(summary, kind->kind, kind->by);
 	const unsigned shown = list.count < rows ? list.count : rows;
 	unsigned lines = shown ? shown + 2 : 0;
 
 	if (print && shown)
 		table_section(table, kind->key, NULL, kind->column, COUNT_OF(kind->column));
 	for (unsigned i = 0; print && i < shown; i++)
-		kind->print(table, summary, list.row[i].entity);
+		print_row(table, summary, kind, &list.row[i]);
 	free(list.row);
 	return lines;
 }
@@ -307,14 +280,14 @@ static void more_text(const struct summary *summary, const struct first_room *ro
 	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
 		const unsigned rows = room->rows[i];
-		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
+		struct first_list list = first_list(summary, kinds[i].kind, kinds[i].by);
 		const size_t used = strlen(buffer);
+		const unsigned more = first_left(&list, rows);
 
 		free(list.row);
-		if (list.count > rows)
-			(void)snprintf(buffer + used, size - used, "%u %s%s: %s. ",
-				       list.count - rows, rows ? "more " : "",
-				       list.count - rows == 1 ? kinds[i].one : kinds[i].key,
+		if (more)
+			(void)snprintf(buffer + used, size - used, "%u %s%s: %s. ", more,
+				       rows ? "more " : "", more == 1 ? kinds[i].one : kinds[i].key,
 				       kinds[i].section);
 		else if (list.hidden)
 			(void)snprintf(buffer + used, size - used, "%u start-up %s hidden: --all. ",
@@ -361,7 +334,7 @@ void first_fit(struct table *table, const struct summary *summary, unsigned line
 	       struct first_room *room)
 {
 	for (unsigned i = 0; i < FIRST_KINDS; i++) {
-		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
+		struct first_list list = first_list(summary, kinds[i].kind, kinds[i].by);
 
 		free(list.row);
 		room->rows[i] = list.count < FIRST_ROWS ? list.count : FIRST_ROWS;
@@ -370,7 +343,8 @@ void first_fit(struct table *table, const struct summary *summary, unsigned line
 		unsigned most = FIRST_KINDS - 1;
 
 		for (unsigned i = FIRST_KINDS - 1; i-- > 0;)
-			if (room->rows[i] >= room->rows[most])
+			if (room->rows[i] > room->rows[most] ||
+			    (room->rows[i] == room->rows[most] && room->rows[i] > 1))
 				most = i;
 		if (!room->rows[most] ||
 		    lines + first_tables(table, summary, room, false) <= first_lines(table))
