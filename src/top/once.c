@@ -159,10 +159,11 @@ static void cell_behind(struct table *table, const struct board_values *values)
 static void put_cell(struct table *table, enum cell cell, const struct view_row *row)
 {
 	const struct board_values *values = &row->values;
+	char name[VIEW_NAME_MAX];
 
 	switch (cell) {
 	case NAME:
-		cell_text(table, row->row->name);
+		cell_text(table, view_name(row, name));
 		break;
 	case WHAT:
 		cell_text(table, row->row->what);
@@ -206,7 +207,8 @@ static void put_cell(struct table *table, enum cell cell, const struct view_row 
 	}
 }
 
-static int put_page(struct table *table, const struct board *board, enum board_page page)
+static int put_page(struct table *table, const struct board *board, enum board_page page,
+		    bool folds)
 {
 	static const struct {
 		const char *title;
@@ -226,6 +228,7 @@ static int put_page(struct table *table, const struct board *board, enum board_p
 	int count;
 
 	view_begin(&view, page);
+	view.folds = folds;
 	count = view_rows(board, &view, &rows);
 	if (count < 0)
 		return -1;
@@ -318,7 +321,8 @@ static int put(const struct once *once, struct table *table, enum table_format f
 		put_findings(once, table, format);
 	for (unsigned page = 0; page < BOARD_PAGES; page++)
 		if (format == TABLE_JSON || (int)page == once->options->page)
-			rc |= put_page(table, board, (enum board_page)page);
+			rc |= put_page(table, board, (enum board_page)page,
+				       format == TABLE_TEXT && !once->options->all);
 	if (format == TABLE_JSON)
 		(void)executor_threads(table, board, NULL);
 	return rc;

@@ -113,6 +113,7 @@ int top_screen(const struct top_options *options, struct kymo_err *err)
 	screen.board = source_board(screen.source);
 	screen.tick_ns = now_ns();
 	view_begin(&screen.view, (enum board_page)options->page);
+	screen.view.folds = !options->all;
 	terminal = begin(&screen, err);
 	if (!terminal) {
 		source_close(screen.source);

@@ -19,6 +19,8 @@ static const char help[] =
 	"          Enter   why the worst one took so long, taken apart\n"
 	"          /       only rows with a text in their name, process or number\n"
 	"          Esc     all rows again\n"
+	"          u       unfold \"12 x /drone\": a row for each process; its RATE and BUSY\n"
+	"                  are those of all, the other numbers and Enter of the first\n"
 	"\n"
 	"Order     s       sort by the next column; < and > as well\n"
 	"          N name  R rate  T taken  U usually  W worst  A waited\n"
@@ -258,6 +260,9 @@ static void other_key(struct screen *screen, int key)
 	case 'i':
 		screen->view.reversed[screen->view.page] =
 			!screen->view.reversed[screen->view.page];
+		break;
+	case 'u':
+		screen->view.folds = !screen->view.folds;
 		break;
 	case 'f':
 		screen->frozen = !screen->frozen;

@@ -88,11 +88,20 @@ static void draw_heading(const struct screen *screen, const struct screen_layout
 			   layout->spark, A_REVERSE);
 }
 
-static bool is_found(const struct screen *screen, const struct board_row *row)
+/* Of many that are one row, the finding may be about another one. */
+static bool is_found(const struct screen *screen, const struct view_row *row)
 {
-	for (unsigned i = 0; i < screen->findings; i++)
-		if (board_is_found(row, &screen->finding[i]))
+	for (unsigned i = 0; i < screen->findings; i++) {
+		const struct summary_entity *entity = screen->finding[i].entity;
+		struct board_row of = *row->row;
+
+		if (row->alike && entity && strcmp(of.entity, entity->name) == 0) {
+			of.pid = entity->pid;
+			of.process = entity->of;
+		}
+		if (board_is_found(&of, &screen->finding[i]))
 			return true;
+	}
 	return false;
 }
 
@@ -100,9 +109,10 @@ static void draw_row(const struct screen *screen, const struct screen_layout *la
 		     int index)
 {
 	const struct view_row *row = &screen->rows[index];
-	const bool chosen = row->row == screen->chosen, bad = is_found(screen, row->row);
+	const bool chosen = row->row == screen->chosen, bad = is_found(screen, row);
 	const attr_t how = chosen ? A_REVERSE : A_NORMAL;
-	char text[SCREEN_TEXT_MAX], cell[VIEW_CELL_MAX];
+	char text[SCREEN_TEXT_MAX], cell[VIEW_CELL_MAX], name[VIEW_NAME_MAX];
+	struct board_row of_name;
 	int64_t of[BOARD_SLICES];
 	int x = 2 + layout->name;
 	unsigned slices;
@@ -112,7 +122,9 @@ static void draw_row(const struct screen *screen, const struct screen_layout *la
 		   : chosen ? ">"
 			    : "",
 		   COLS, how | (bad ? screen_color(screen, SCREEN_RED) | A_BOLD : 0));
-	screen_put(screen, y, 2, screen_label(text, row->row, (unsigned)layout->name, screen->utf8),
+	of_name = *row->row;
+	of_name.name = view_name(row, name);
+	screen_put(screen, y, 2, screen_label(text, &of_name, (unsigned)layout->name, screen->utf8),
 		   layout->name, how | (bad ? A_BOLD : 0));
 	for (unsigned i = 1; i < layout->columns; i++) {
 		const enum view_column column = layout->column[i];

@@ -151,11 +151,98 @@ static int compare(const void *one, const void *other, void *context)
 	return order ? order : (a->row->tid > b->row->tid) - (a->row->tid < b->row->tid);
 }
 
+/* ---- twins ---- */
+
+/* More than so many are one row. */
+#define ALIKE_ROWS 2u
+
+/* Are both of one name, in processes of one name? A chain's name says which. */
+static bool is_alike(const struct board_row *a, const struct board_row *b)
+{
+	return *a->entity && strcmp(a->entity, b->entity) == 0 &&
+	       (a->page == BOARD_CHAINS || strcmp(a->process, b->process) == 0);
+}
+
+static int by_entity(const void *one, const void *other, void *rows)
+{
+	const unsigned a = *(const unsigned *)one, b = *(const unsigned *)other;
+	const struct board_row *x = ((const struct view_row *)rows)[a].row;
+	const struct board_row *y = ((const struct view_row *)rows)[b].row;
+	int order = strcmp(x->entity, y->entity);
+
+	if (!order && x->page != BOARD_CHAINS)
+		order = strcmp(x->process, y->process);
+	return order ? order : (a > b) - (a < b);
+}
+
+static void add_values(struct board_values *to, const struct board_values *from)
+{
+	to->count += from->count;
+	if (from->rate_hz > 0)
+		to->rate_hz = (to->rate_hz > 0 ? to->rate_hz : 0) + from->rate_hz;
+	if (from->busy > 0)
+		to->busy = (to->busy > 0 ? to->busy : 0) + from->busy;
+}
+
+/*
+ * Of the rows that are alike, the first stays; what happened to the others is added to it. In
+ * @order, those that are alike stand together, the first in front. Return: how many stay.
+ */
+static unsigned fold(struct view_row *rows, unsigned count, unsigned *order)
+{
+	unsigned kept = 0, end;
+
+	for (unsigned i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), by_entity, rows);
+	for (unsigned i = 0; i < count; i = end) {
+		struct view_row *first = &rows[order[i]];
+
+		for (end = i + 1; end < count && is_alike(first->row, rows[order[end]].row); end++)
+			;
+		if (end - i <= ALIKE_ROWS)
+			continue;
+		for (unsigned k = i + 1; k < end; k++) {
+			add_values(&first->values, &rows[order[k]].values);
+			rows[order[k]].row = NULL;
+		}
+		first->alike = end - i;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (rows[i].row)
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+static bool folds(const struct view *view)
+{
+	return view->folds && !*view->filter &&
+	       (view->page == BOARD_CALLBACKS || view->page == BOARD_CHAINS ||
+		view->page == BOARD_SPANS);
+}
+
+char *view_name(const struct view_row *row, char buffer[VIEW_NAME_MAX])
+{
+	const char *name = row->row->name;
+	size_t length = strlen(name);
+
+	for (size_t at = length; row->alike && row->row->page == BOARD_CHAINS && at--;)
+		if (strncmp(name + at, " (", 2) == 0 && name[length - 1] == ')') {
+			length = at;
+			break;
+		}
+	if (row->alike)
+		(void)snprintf(buffer, VIEW_NAME_MAX, "%u x %.*s", row->alike, (int)length, name);
+	else
+		(void)snprintf(buffer, VIEW_NAME_MAX, "%s", name);
+	return buffer;
+}
+
 int view_rows(const struct board *board, const struct view *view, struct view_row **out)
 {
 	const unsigned count = board_count(board, view->page);
 	struct view_row *rows = count ? calloc(count, sizeof(*rows)) : NULL;
-	unsigned kept = 0;
+	unsigned kept = 0, *order;
 
 	*out = rows;
 	if (count && !rows)
@@ -169,6 +256,11 @@ int view_rows(const struct board *board, const struct view *view, struct view_ro
 	}
 	if (kept)
 		qsort_r(rows, kept, sizeof(*rows), compare, (void *)view);
+	if (!kept || !folds(view))
+		return (int)kept;
+	order = calloc(kept, sizeof(*order));
+	kept = order ? fold(rows, kept, order) : kept;
+	free(order);
 	return (int)kept;
 }
 

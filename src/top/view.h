@@ -46,6 +46,7 @@ struct view {
 	enum board_page page;
 	enum view_column sort[BOARD_PAGES];
 	bool reversed[BOARD_PAGES];
+	bool folds; /* without a filter, many of one name are one row: "12 x /drone" */
 	char filter[64]; /* rows with this in their name, process or number; upper and lower case
 			    are one; "": all */
 };
@@ -56,6 +57,8 @@ void view_begin(struct view *view, enum board_page page);
 struct view_row {
 	const struct board_row *row;
 	struct board_values values;
+	unsigned alike; /* how many of one name, in processes of one name, the row stands for: runs
+			   and shares of all, the rest and `row` of the first; 0: for one */
 };
 
 /**
@@ -65,6 +68,11 @@ struct view_row {
  * Return: how many; -1: no memory. Context: allocates.
  */
 int view_rows(const struct board *board, const struct view *view, struct view_row **rows);
+
+#define VIEW_NAME_MAX 2200u
+
+/** view_name() - "/drone", or of many "12 x /drone". Return: @buffer. */
+char *view_name(const struct view_row *row, char buffer[VIEW_NAME_MAX]);
 
 #define VIEW_CELL_MAX 64
 
