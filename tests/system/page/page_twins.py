@@ -116,6 +116,8 @@ def draws(browser, pids):
     browser.view("#/")
     counted = browser.value("[...document.querySelectorAll('main .numbers div')].map(box => box.innerText.split('\\n').map(word => word.trim()))")
     check(["3", "processes"] in counted, "the overview has", counted)
+    text = browser.value("document.querySelector('main').innerText").replace("\u200b", "")
+    check(text.count("the worst of 4") == 1, "the overview has not one row for four chains of one name:", text)
 
 
 def main(work):

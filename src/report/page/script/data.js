@@ -56,6 +56,18 @@ function find_twins() {
 		entity.label = entity.told || entity.label;
 }
 
+// Of more than two of one name, in processes of one name, the worst, which says of how many.
+function worst_of_alike(rows, of) {
+	const groups = new Map(), key = entity => entity.name + (entity.kind === 'chain' ? '' : '\n' + (entity.of || '').replace(/ #\d+$/, ''));
+	for (const entity of rows)
+		if (!groups.get(key(entity))?.push(entity))
+			groups.set(key(entity), [entity]);
+	return [...groups.values()].flatMap(alike => {
+		const worst = alike.reduce((a, b) => ((of(b) || {}).max || 0) > ((of(a) || {}).max || 0) ? b : a);
+		return alike.length > 2 ? { ...worst, label: worst.label + ', the worst of ' + alike.length } : alike;
+	});
+}
+
 // "driver 4711" of one of several, else "driver".
 function process_of(entity) {
 	return entity.processes ? entity.processes.map(index => D.provenance.processes[index]).map(process => process.name + ' ' + process.pid).join(', ') : entity.of || '';

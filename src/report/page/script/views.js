@@ -104,7 +104,7 @@ function overview() {
 	const loops = of_kind('loop').concat(of_kind('span'));
 	return [banner(), fired(), verdict(), budgets_panel(), expectations_panel(), facts(),
 		chains.length ? el('div', { class: 'split' },
-			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true),
+			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(worst_of_alike(chains, chain => chain.latency), 6, true),
 				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)))),
 			chain && panel(el('h3', {}, entity_link(chain, 120)), null, dist_chart('Latency', chain.latency, chain_command(chain, 'flow')),
 				chain.chain && segments_chart(chain))) : null,
@@ -113,6 +113,6 @@ function overview() {
 		loops.length && !of_kind('callback').length ? [panel(el('h3', {}, el('a', { href: '#/spans' }, 'Loops and spans')), null, spans_table(loops, 12)), flame_panel('spans', 0, true)] : null,
 		of_kind('callback').length ? null : [flame_panel('functions', 0, true), flame_panel('samples', 0, true)],
 		of_kind('callback').length ? el('div', { class: 'cols' },
-			panel(el('h3', {}, el('a', { href: '#/callbacks' }, 'Callbacks')), null, callbacks_table(of_kind('callback'), 8, true)),
+			panel(el('h3', {}, el('a', { href: '#/callbacks' }, 'Callbacks')), null, callbacks_table(worst_of_alike(of_kind('callback'), callback => callback.duration), 8, true)),
 			panel(el('h3', {}, el('a', { href: '#/topics' }, 'Topics')), null, topics_table(of_kind('topic'), 8, true))) : null];
 }
