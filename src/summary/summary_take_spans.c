@@ -15,8 +15,10 @@ static struct summary_entity *name_entity(struct summary_collect *collect, struc
 	if (!entity)
 		return NULL;
 	entity->ask = entity->name;
-	if (!summary_is_other(entity))
-		collect_label(collect, summary, entity, process);
+	if (summary_is_other(entity))
+		return entity;
+	collect_label(collect, summary, entity, process);
+	entity->ask = entity->label;
 	return entity;
 }
 

@@ -187,7 +187,7 @@ char *board_ask(const struct board *board, const struct board_row *row, char *bu
 	const struct summary_entity *entity = entity_of(board, row);
 	const char *ways = NULL;
 
-	if (entity && entity->pid && row->page != BOARD_SPANS)
+	if (entity && entity->pid)
 		for (const char *at = strstr(entity->ask, " ("); at; at = strstr(at + 1, " ("))
 			ways = at;
 	(void)snprintf(buffer, size, "%s%s", row->ask, ways ? ways : "");

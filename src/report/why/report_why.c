@@ -360,7 +360,7 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 
 static int print_answer(struct why_answer *answer)
 {
-	char text[512];
+	char text[2560];
 
 	if (answer->instances) {
 		why_print(answer);

@@ -50,6 +50,20 @@ static void empty_at(const struct why_answer *answer, char *buffer, size_t size)
 			       o->callback, near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* In which processes it ran instead. Return: false: it did not run at all. */
+static bool empty_ways(const struct why_answer *answer, char *buffer, size_t size)
+{
+	const struct why_options *o = answer->options;
+	struct why_typed typed = answer->typed;
+
+	why_ways_list(answer, &typed);
+	if (typed.count)
+		(void)snprintf(buffer, size, "'%s' did not run in (%s. What ran: %s%s",
+			       o->pattern ? o->pattern : o->callback, answer->ways, typed.text,
+			       typed.count > WHY_TYPED_SHOWN ? ", and others." : ".");
+	return typed.count;
+}
+
 /* Did something arrive that cannot be timed? */
 static bool is_between_hosts(const struct why_answer *answer)
 {
@@ -75,11 +89,8 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 		(void)snprintf(buffer, size, "%s", why_goals_open());
 	else if (o->at_ns)
 		empty_at(answer, buffer, size);
-	else if (*answer->ways)
-		(void)snprintf(buffer, size,
-			       "'%s' did not run in (%s. `kymo query \"SELECT name, pid FROM "
-			       "processes\"` lists the processes.",
-			       o->pattern ? o->pattern : o->callback, answer->ways);
+	else if (*answer->ways && empty_ways(answer, buffer, size))
+		;
 	else if (!model_facts(answer->model)->ros_events && o->callback)
 		snprintf(buffer, size,
 			 "The trace has no loop or span '%s'.%s%.200s%s `kymo report --section loops --section spans` "

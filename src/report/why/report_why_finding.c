@@ -60,7 +60,9 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 		snprintf(answer->name, sizeof(answer->name), "%.*s", (int)length, ask);
 		return;
 	}
-	snprintf(answer->ask, sizeof(answer->ask), "%s", ask);
+	if (answer->is_of_programs)
+		why_ways_take(answer, ask);
+	snprintf(answer->ask, sizeof(answer->ask), "%.*s", (int)length, ask);
 	answer->chosen = *answer->options;
 	if (answer->is_of_programs || answer->is_of_goals)
 		answer->chosen.callback = answer->ask;

@@ -24,6 +24,14 @@ struct why_target {
 	uint64_t hidden; /* start-up instances that took longer than the worst one shown */
 };
 
+/* Operands in the quotes of a shell: "'/scan -> /cmd_vel (filter 4711)', '/scan ...'". */
+#define WHY_TYPED_MAX 1024
+#define WHY_TYPED_SHOWN 4u
+struct why_typed {
+	char text[WHY_TYPED_MAX];
+	unsigned count; /* also of those that had no room */
+};
+
 struct why_answer {
 	const struct why_options *options;
 	struct why_options chosen; /* when nothing was named: what the first finding names, */
@@ -63,6 +71,7 @@ struct why_answer {
 	struct why_parts usual_parts[WHY_WORST_MAX];
 	bool has_open_goals;    /* an action has it, but no goal that ended and was not refused */
 	bool is_known;		/* something has the name that was asked for, ... */
+	struct why_typed typed; /* in which processes loops and spans have it */
 	char near[1024];	/* ... or, "": nothing has nearly that name */
 	/* the way of a message is transport because only one of two is split */
 	bool joined;
@@ -86,8 +95,18 @@ void why_ways_asked(struct why_answer *answer);
  */
 bool why_ways_callback(const struct why_answer *answer, const struct model_callback *callback);
 unsigned why_ways_chain(const struct why_answer *answer, const struct chains_path *path);
+/* Is @process the first of @ways, "filter 4711)"? "": yes. */
+bool why_ways_is(const char *ways, const struct model_process *process);
+/* Those of a chain or callback of which there are several; @typed: as it can be typed, "driver
+ * 4711", else "driver (4711)". Return: @buffer. */
+char *why_ways_of(const struct why_answer *answer, bool is_chain, uint32_t index, bool typed,
+		  char *buffer, size_t size);
 /* The processes of the target of which there are several: "driver (4711)". Return: @buffer. */
 char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size);
+
+/* report_why_ways_list.c: what can be typed; each once. */
+void why_ways_add(struct why_typed *typed, const char *name, const char *ways);
+void why_ways_list(const struct why_answer *answer, struct why_typed *typed);
 
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);

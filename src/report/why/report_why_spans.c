@@ -50,7 +50,7 @@ static int pass(struct span_answer *answer, const struct spans_listener *listene
 
 /* ---- which one ---- */
 
-static bool is_asked(const struct span_answer *answer, const struct spans_name *name)
+bool why_spans_is_asked(const struct span_answer *answer, const struct spans_name *name)
 {
 	const char *glob = answer->options->callback;
 	char text[1024];
@@ -59,6 +59,12 @@ static bool is_asked(const struct span_answer *answer, const struct spans_name *
 		return true;
 	snprintf(text, sizeof(text), "%s:%s", name->category, name->name);
 	return fnmatch(glob, name->name, 0) == 0 || fnmatch(glob, text, 0) == 0;
+}
+
+static bool is_asked(const struct span_answer *answer, const struct spans_name *name,
+		     const struct model_process *process)
+{
+	return why_ways_is(answer->ways, process) && why_spans_is_asked(answer, name);
 }
 
 /* How far the worst is above the usual one. */
@@ -86,7 +92,8 @@ static void choose(struct span_answer *answer)
 	for (unsigned i = 0; i < loops_count(answer->loops); i++) {
 		const struct loop *loop = loops_at(answer->loops, i);
 
-		if (is_asked(answer, loop->name) && excess(&loop->response) > most) {
+		if (is_asked(answer, loop->name, loop->thread->process) &&
+		    excess(&loop->response) > most) {
 			most = excess(&loop->response);
 			set(answer, true, i, loop->name, &loop->response);
 		}
@@ -96,7 +103,7 @@ static void choose(struct span_answer *answer)
 	for (unsigned i = 0; i < spans_stats_count(answer->stats, SPANS_OF_SPANS); i++) {
 		const struct spans_row *row = spans_stats_row(answer->stats, SPANS_OF_SPANS, i);
 
-		if (is_asked(answer, row->name) && excess(&row->duration) > most) {
+		if (is_asked(answer, row->name, row->process) && excess(&row->duration) > most) {
 			most = excess(&row->duration);
 			set(answer, false, i, row->name, &row->duration);
 			answer->process = row->process->index;
@@ -278,6 +285,7 @@ static void look_for_name(struct why_answer *answer, const struct span_answer *s
 	struct text_nearest nearest = { 0 };
 
 	answer->is_known |= spans->is_found;
+	why_ways_list_spans(spans, &answer->typed);
 	for (unsigned i = 0; i < spans_stats_count(spans->stats, SPANS_OF_SPANS); i++)
 		text_nearest_try(&nearest, colon ? colon + 1 : typed,
 				 spans_stats_row(spans->stats, SPANS_OF_SPANS, i)->name->name);
@@ -300,6 +308,7 @@ int why_spans_answer(struct why_answer *answer, struct why_said *said, struct ky
 	if (!spans)
 		return err_no_memory(err);
 	spans->options = o;
+	spans->ways = answer->ways;
 	spans->reader = answer->reader;
 	spans->path = answer->path;
 	status = why_spans_find(spans, err) ? -1 : spans->instances != 0;

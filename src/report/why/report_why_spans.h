@@ -58,6 +58,7 @@ struct span_instance {
 
 struct span_answer {
 	const struct why_options *options;
+	const char *ways; /* only of this process, "arm 4711)"; "": of all */
 	struct kymo_ctf_reader *reader;
 	const char *path;
 	struct passes passes; /* of the latest pass: */
@@ -97,6 +98,10 @@ int why_spans_answer(struct why_answer *answer, struct why_said *said, struct ky
  */
 int why_spans_find(struct span_answer *answer, struct kymo_err *err);
 void why_spans_free(struct span_answer *answer);
+bool why_spans_is_asked(const struct span_answer *answer, const struct spans_name *name);
+
+/* report_why_ways_list.c: in which processes the name that was asked for ran */
+void why_ways_list_spans(const struct span_answer *spans, struct why_typed *typed);
 
 /* report_why_spans_cut.c: Return: 0, or -1: no memory. */
 int why_spans_cut(const struct span_answer *answer, struct span_instance *instance);

@@ -138,11 +138,20 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 		   const struct why_options *options, struct table *table, struct kymo_err *err)
 {
 	struct span_answer *answer = calloc(1, sizeof(*answer));
+	const char *ways = options->callback ? why_ways_in(options->callback) : NULL;
+	struct why_options chosen = *options;
+	char name[1024];
 	int status;
 
 	if (!answer)
 		return err_no_memory(err);
-	answer->options = options;
+	if (ways) {
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(ways - options->callback),
+			       options->callback);
+		chosen.callback = name;
+	}
+	answer->options = &chosen;
+	answer->ways = ways ? ways + 2 : "";
 	answer->reader = reader;
 	answer->path = path;
 	status = why_spans_find(answer, err) ? -1

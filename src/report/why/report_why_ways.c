@@ -53,6 +53,23 @@ void why_ways_take(struct why_answer *answer, const char *text)
 		(void)snprintf(answer->ways, sizeof(answer->ways), "%s", begin + 2);
 }
 
+static bool is_process(const char *text, const struct model_process *process)
+{
+	const size_t length = process_length(text);
+	char name[512];
+	int used;
+
+	used = snprintf(name, sizeof(name), "%s %" PRId32 " @%s", process->name, process->pid,
+			process->hostname);
+	return used > 0 && (size_t)used < sizeof(name) && strncmp(text, name, length) == 0 &&
+	       (name[length] == '\0' || strncmp(name + length, " @", 2) == 0);
+}
+
+bool why_ways_is(const char *ways, const struct model_process *process)
+{
+	return !*ways || is_process(ways, process);
+}
+
 void why_ways_asked(struct why_answer *answer)
 {
 	const struct why_options *o = answer->options;
@@ -66,18 +83,6 @@ void why_ways_asked(struct why_answer *answer)
 	answer->chosen = *o;
 	*(o->pattern ? &answer->chosen.pattern : &answer->chosen.callback) = answer->ask;
 	answer->options = &answer->chosen;
-}
-
-static bool is_process(const char *text, const struct model_process *process)
-{
-	const size_t length = process_length(text);
-	char name[512];
-	int used;
-
-	used = snprintf(name, sizeof(name), "%s %" PRId32 " @%s", process->name, process->pid,
-			process->hostname);
-	return used > 0 && (size_t)used < sizeof(name) && strncmp(text, name, length) == 0 &&
-	       (name[length] == '\0' || strncmp(name + length, " @", 2) == 0);
 }
 
 /* Is @process, or one of its name, among those asked for? */
@@ -95,7 +100,7 @@ static bool is_named(const struct why_answer *answer, const struct model_process
 
 bool why_ways_callback(const struct why_answer *answer, const struct model_callback *callback)
 {
-	return !*answer->ways || is_process(answer->ways, callback->process);
+	return why_ways_is(answer->ways, callback->process);
 }
 
 unsigned why_ways_chain(const struct why_answer *answer, const struct chains_path *path)
@@ -121,9 +126,12 @@ unsigned why_ways_chain(const struct why_answer *answer, const struct chains_pat
 	return at ? 0 : others ? 1 : 2;
 }
 
-/* Append the process of @callback to @list, if another one has a callback of that name. */
+/*
+ * Append the process of @callback to @list, if another one has a callback of that name.
+ * @typed: as it can be typed, "driver 4711"; else "driver (4711)"
+ */
 static void add_process(const struct why_answer *answer, const struct model_callback *callback,
-			char *list, size_t size)
+			bool typed, char *list, size_t size)
 {
 	const struct model_process *process = callback->process;
 	char label[WHY_LABEL_MAX], name[WHY_LABEL_MAX];
@@ -141,31 +149,40 @@ static void add_process(const struct why_answer *answer, const struct model_call
 		hosts |= other->process->host != process->host;
 	}
 	if (several)
-		(void)snprintf(list + used, size - used, "%s%s (%" PRId32 ")%s%s", used ? ", " : "",
-			       process->name, process->pid, hosts ? " @" : "",
-			       hosts ? process->hostname : "");
+		(void)snprintf(list + used, size - used, "%s%s %s%" PRId32 "%s%s%s",
+			       used ? ", " : "", process->name, typed ? "" : "(", process->pid,
+			       typed ? "" : ")", hosts ? " @" : "", hosts ? process->hostname : "");
+}
+
+char *why_ways_of(const struct why_answer *answer, bool is_chain, uint32_t index, bool typed,
+		  char *buffer, size_t size)
+{
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	const struct model_process *last = NULL;
+	unsigned steps;
+
+	*buffer = '\0';
+	if (!is_chain) {
+		add_process(answer, model_callback(answer->model, index), typed, buffer, size);
+		return buffer;
+	}
+	steps = chains_steps(chains_path(answer->chains, index), step);
+	for (unsigned i = 0; i < steps; i++) {
+		bool again = !step[i]->callback;
+
+		for (unsigned k = 0; k < i && !again && !typed; k++)
+			again = step[k]->callback &&
+				step[k]->callback->process == step[i]->callback->process;
+		if (again || step[i]->callback->process == last)
+			continue;
+		last = step[i]->callback->process;
+		add_process(answer, step[i]->callback, typed, buffer, size);
+	}
+	return buffer;
 }
 
 char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size)
 {
-	const struct chains_path *step[CHAINS_STEPS_MAX];
-	unsigned steps;
-
-	*buffer = '\0';
-	if (!answer->target.is_chain) {
-		add_process(answer, model_callback(answer->model, answer->target.index), buffer,
-			    size);
-		return buffer;
-	}
-	steps = chains_steps(chains_path(answer->chains, answer->target.index), step);
-	for (unsigned i = 0; i < steps; i++) {
-		bool again = !step[i]->callback;
-
-		for (unsigned k = 0; k < i && !again; k++)
-			again = step[k]->callback &&
-				step[k]->callback->process == step[i]->callback->process;
-		if (!again)
-			add_process(answer, step[i]->callback, buffer, size);
-	}
-	return buffer;
+	return why_ways_of(answer, answer->target.is_chain, answer->target.index, false, buffer,
+			   size);
 }
