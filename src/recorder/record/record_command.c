@@ -162,7 +162,7 @@ static void enter_recorded(struct recorder *recorder)
 
 	for (unsigned i = 0; tag && (process = session_process(recorder->session, i)); i++)
 		if (!process->finished && process->region.tag == tag && process->host_pid &&
-		    alive_check(process->host_pid, process->region.start_time) == ALIVE_YES)
+		    alive_check(process->host_pid, process->region.start_time) != ALIVE_DEAD)
 			enter(&recorder->command, process->host_pid, process->region.start_time);
 }
 
@@ -171,7 +171,7 @@ static void forget_ended(struct record_command *command)
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < command->left_count; i++)
-		if (alive_check(command->left[i].pid, command->left[i].start_time) == ALIVE_YES)
+		if (alive_check(command->left[i].pid, command->left[i].start_time) != ALIVE_DEAD)
 			command->left[kept++] = command->left[i];
 	command->left_count = kept;
 }

@@ -69,9 +69,15 @@ bool alive_is_ending(int pid)
 
 enum alive alive_check(int host_pid, uint64_t start_time)
 {
+	uint64_t start;
+
 	if (kill(host_pid, 0) < 0 && errno == ESRCH)
 		return ALIVE_DEAD;
-	return alive_start_time(host_pid) == start_time ? ALIVE_YES : ALIVE_DEAD;
+	errno = 0;
+	start = alive_start_time(host_pid);
+	if (!start && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return ALIVE_UNKNOWN;
+	return start == start_time ? ALIVE_YES : ALIVE_DEAD;
 }
 
 static uint64_t namespace_of(const char *pid, const char *kind)
@@ -162,7 +168,7 @@ enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *h
 	*host_pid = 0;
 	if (alive_own_pid_ns() == pid_ns) {
 		alive = pid && pid <= INT32_MAX ? alive_check((int)pid, start_time) : ALIVE_DEAD;
-		*host_pid = alive == ALIVE_YES ? (int)pid : 0;
+		*host_pid = alive == ALIVE_DEAD ? 0 : (int)pid;
 		return alive;
 	}
 	*host_pid = search_proc(pid, pid_ns, start_time);

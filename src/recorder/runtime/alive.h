@@ -15,7 +15,9 @@
 enum alive {
 	ALIVE_DEAD,
 	ALIVE_YES,
-	ALIVE_UNKNOWN,	/* in a pid namespace that is not visible here: counts as alive */
+	/* In a pid namespace that is not visible here, or there is no descriptor to ask with:
+	 * counts as alive. */
+	ALIVE_UNKNOWN,
 };
 
 /**

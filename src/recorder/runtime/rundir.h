@@ -39,8 +39,8 @@ int rundir_open(struct rundir *dir, const char *path, bool create, struct kymo_e
 
 void rundir_close(struct rundir *dir);
 
-/** rundir_list() - call @each for the name of every file in @dir. Return: 0; -errno. Context:
- * allocates, blocks. */
+/** rundir_list() - call @each for the name of every file in @dir, "." and ".." too; not from @each.
+ * Return: 0; -errno. Context: blocks; needs no descriptor. */
 int rundir_list(const struct rundir *dir, void (*each)(void *context, const char *name),
 		void *context);
 
