@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traced processes are found, judged, and join the session; session_process.c has them from then
  * on. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "abi/points.h"
 #include "base/array.h"
+#include "base/io.h"
 #include "recorder/drain/sink_list.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
@@ -303,7 +305,7 @@ static void refuse_clock(struct session *session, struct drained_process *proces
 static void crowd(struct session *session)
 {
 	session->crowded = true;
-	if (session->told_crowded)
+	if (session->told_crowded || session->ending)
 		return;
 	session->told_crowded = true;
 	say_text(&session->drain.sayer,
@@ -311,12 +313,38 @@ static void crowd(struct session *session)
 		 "the limit on open files (ulimit -n)");
 }
 
+/*
+ * Streams, directories and /proc need descriptors, too: regions leave an eighth of them. A session
+ * in a program with many open files of its own takes at least one process.
+ */
+static bool is_crowded(const struct session *session)
+{
+	const struct rundir *dir = &session->home[0].dir;
+	bool others = false, few;
+	int fd;
+
+	for (unsigned i = 0; i < session->process_count && !others; i++)
+		others = !session->process[i]->finished;
+	if (!others || session->ending)
+		return false;
+	fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
+	few = fd < 0 || fds_exceed(fd, 7);
+	if (fd >= 0)
+		(void)close(fd);
+	return few;
+}
+
 static void add_region(struct session *session, struct home *home, const char *name)
 {
-	struct drained_process *process = calloc(1, sizeof *process);
+	struct drained_process *process;
 	struct kymo_err err;
 	int rc;
 
+	if (is_crowded(session)) {
+		crowd(session);
+		return;
+	}
+	process = calloc(1, sizeof *process);
 	if (!process)
 		return;
 	process->home = home;

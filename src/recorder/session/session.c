@@ -5,6 +5,7 @@
  */
 #include "recorder/session/session.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +17,8 @@
 
 #define MS 1000000ull
 #define CLOCK_PERIOD_NS		(10000 * MS)
+#define LAST_TRIES		20	/* to write what could not be written, at the end */
+#define LAST_TRY_US		5000
 
 /* ---- begin ---- */
 
@@ -37,6 +40,7 @@ static struct session *session_new(const struct session_options *options)
 	session->options = *options;
 	session_read_machine(&session->machine);
 	session->period_ms = PERIOD_MIN_MS;
+	session->spare = -1;
 	session->clock_period_ns = CLOCK_PERIOD_NS;
 	session->clock = calloc(CLOCKS_MAX, sizeof *session->clock);
 	session->drain.scratch = malloc(DRAIN_SCRATCH);
@@ -89,6 +93,7 @@ int session_begin(const struct session_options *options, struct session **result
 	 * back to WAIT when they are found.
 	 */
 	session_begin_state(session);
+	session->spare = fcntl(session->home[0].dir.fd, F_DUPFD_CLOEXEC, 0);
 	homes_announce(session, options->name_count ? 0 :
 		       options->pid_count || options->only_dead ? random_tag() : options->tag);
 	session_scan(session);
@@ -245,20 +250,48 @@ static void finish_processes(struct session *session)
 	session_forget_ended(session);
 }
 
-/* Processes for which there was no descriptor have those of the others now. */
+static void give_spare(struct session *session)
+{
+	if (session->spare >= 0)
+		(void)close(session->spare);
+	session->spare = -1;
+}
+
+static unsigned unfinished(const struct session *session)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < session->process_count; i++)
+		count += !session->process[i]->finished;
+	return count;
+}
+
+/*
+ * Processes for which there was no descriptor, to be read or to be written, have those of the
+ * others now. It may also be the program that has no others, or the machine: for a moment.
+ */
 static void finish_others(struct session *session)
 {
-	unsigned seen;
+	unsigned tries = LAST_TRIES;
 
-	do {
-		seen = session->processes_seen;
+	give_spare(session);
+	while (tries) {
+		const unsigned seen = session->processes_seen, left = unfinished(session);
+
 		session_scan(session);
 		finish_processes(session);
-	} while (session->crowded && session->processes_seen > seen);
-	if (!session->crowded)
-		return;
+		if (!session->crowded && !unfinished(session))
+			return;
+		if (session->processes_seen > seen || unfinished(session) < left) {
+			tries = LAST_TRIES;
+		} else {
+			(void)usleep(LAST_TRY_US);
+			tries--;
+		}
+	}
 	session->ending = true;
-	session_scan(session);
+	if (session->crowded)
+		session_scan(session);
 	finish_processes(session);
 }
 
@@ -276,7 +309,7 @@ static void end_processes(struct session *session)
 	session->drain.final = true;
 	sinks_mend(&session->drain, session->process, session->process_count, true);
 	finish_processes(session);
-	if (session->crowded)
+	if (session->crowded || unfinished(session))
 		finish_others(session);
 }
 
@@ -327,6 +360,7 @@ void session_free(struct session *session)
 	if (!session)
 		return;
 	session_drop_sinks(session);
+	give_spare(session);
 	for (unsigned i = 0; i < session->process_count; i++)
 		session_free_process(session->process[i]);
 	homes_release(session);

@@ -86,7 +86,8 @@ struct session {
 	bool noticed;
 	bool crowded; /* the last scan had no descriptor for a region */
 	bool told_crowded;
-	bool ending; /* nothing is tried again */
+	bool ending; /* nothing is tried again: what cannot be written now is lost */
+	int spare;   /* a descriptor that the end of the session may need, or -1 */
 	bool joined;			/* a process, since the last round */
 	bool flush;			/* the next poll takes everything */
 	bool write_failed;		/* by a sink, at least once */
@@ -186,7 +187,12 @@ int session_drain_process(struct session *session, struct drained_process *proce
  * committed. */
 void session_drain_all(struct session *session, bool flush);
 
-/** session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region. */
+/**
+ * session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region
+ *
+ * While no sink can take what is left of it, the process is not finished, except when the session
+ * is `ending`: then that is counted as lost.
+ */
 void session_finish_process(struct session *session, struct drained_process *process);
 
 /* ---- session_live.c ---- */

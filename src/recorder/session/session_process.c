@@ -187,6 +187,12 @@ void session_finish_process(struct session *session, struct drained_process *pro
 	drain->final = true;
 	sinks_round_begin(drain, true);
 	drain->failed = session_drain_process(session, process) < 0;
+	if (drain->failed && !session->ending) {
+		sinks_round_end(drain);
+		drain->failed = false;
+		drain->final = final;
+		return;
+	}
 	initlog_update_counts(process);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		ring_finish(process, i, drain);
@@ -238,8 +244,15 @@ static enum alive check_process(struct drained_process *process, bool thorough)
 		return flags & KYMO_REGION_EXITED ? ALIVE_DEAD : ALIVE_UNKNOWN;
 	if (!process->host_pid)
 		return region_is_left(&process->region) ? ALIVE_DEAD : ALIVE_YES;
-	if (thorough || flags & KYMO_REGION_EXITED)
-		return alive_check(process->host_pid, process->region.start_time);
+	if (thorough || flags & KYMO_REGION_EXITED) {
+		const enum alive alive =
+			alive_check(process->host_pid, process->region.start_time);
+
+		/* Who has ended holds no lock: that can be seen without a descriptor. */
+		if (alive == ALIVE_UNKNOWN)
+			return region_is_left(&process->region) ? ALIVE_DEAD : ALIVE_YES;
+		return alive;
+	}
 	return kill(process->host_pid, 0) < 0 && errno == ESRCH ? ALIVE_DEAD : ALIVE_YES;
 }
 
