@@ -12,7 +12,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import with_checks
-from lib_test import KYMO, TESTS
+from lib_test import BUILD, KYMO, TESTS
 
 FLEET = os.path.join(TESTS, "fleet")
 RECORDER_FILES = 116    # descriptors: for each process as many as 300 have below `ulimit -n 1024`, and those of the recorder itself
@@ -112,7 +112,23 @@ def crowded(check, scratch):
     fleet = Fleet(scratch, "crowded", PROCESSES, THREADS, 0, 0, 20, streams="process", files=CROWDED_FILES, statuses=(0, 1))
     totals = fleet.accounts["totals"]
     check.ok("crowded: most are recorded", totals["recorded"] > PROCESSES * THREADS * 15, totals)
-    check.equal("crowded: no process is left behind", os.listdir(os.path.join(scratch, "crowded.run")), ["domain"])
+    check_counts(check, "crowded", scratch, fleet)
+
+
+def check_counts(check, what, scratch, fleet):
+    totals = fleet.accounts["totals"]
+    check.equal(f"{what}: produced = recorded + dropped + unwritten",
+                totals["recorded"] + totals["dropped"] + totals.get("unwritten", 0),
+                sum(events for _, events in fleet.produced.values()))
+    check.equal(f"{what}: no process is left behind", os.listdir(os.path.join(scratch, f"{what}.run")), ["domain"])
+
+
+def without_descriptors(check, scratch):
+    """Now and then nothing can be opened: not a region, a stream or a file of /proc (tests/preload/few_files.c)."""
+    for seed in "123":
+        fleet = Fleet(scratch, seed, PROCESSES, THREADS, 6000, 0.5, 20, streams="process", statuses=(0, 1), KYMO_TEST_FILES=seed,
+                      LD_PRELOAD=os.path.join(BUILD, "tests", "libfew_files.so"))
+        check_counts(check, seed, scratch, fleet)
 
 
 def overflowing(check, scratch):
@@ -133,4 +149,4 @@ def automatically(check, scratch):
                 {key: events for key, (_, events) in fleet.produced.items()})
 
 
-with_checks(by_process, with_rules, crowded, overflowing, automatically)
+with_checks(by_process, with_rules, crowded, without_descriptors, overflowing, automatically)
