@@ -34,13 +34,15 @@ int writer_cut(int fd, uint64_t length)
 static int writer_open(struct ctf_writer *writer, const char *dir,
 		       const struct ctf_trace_desc *desc)
 {
+	int fd;
+
 	writer->dir = strdup(dir);
 	if (!writer->dir)
 		return -ENOMEM;
-	while ((writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		if (!writer_frees_descriptor())
-			return -errno;
-	if (mkdirat(writer->dir_fd, "index", 0755) < 0 && errno != EEXIST)
+	fd = writer_dir(writer);
+	if (fd < 0)
+		return fd;
+	if (mkdirat(fd, "index", 0755) < 0 && errno != EEXIST)
 		return -errno;
 	return writer_metadata_begin(writer, desc);
 }
@@ -98,16 +100,15 @@ uint64_t ctf_writer_disk(const struct ctf_writer *writer)
 
 bool ctf_writer_is_gone(const struct ctf_writer *writer)
 {
-	struct stat there, mine;
+	struct stat st;
 	char path[PATH_MAX];
 
 	if (writer->store)
 		return false;
 	(void)snprintf(path, sizeof path, "%s/metadata", writer->dir);
-	if (lstat(path, &there) < 0)
+	if (lstat(path, &st) < 0 || stat(writer->dir, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR;
-	return fstatat(writer->dir_fd, "metadata", &mine, AT_SYMLINK_NOFOLLOW) < 0 ? errno == ENOENT :
-	       there.st_ino != mine.st_ino || there.st_dev != mine.st_dev;
+	return st.st_ino != writer->dir_ino || st.st_dev != writer->dir_dev;
 }
 
 void ctf_writer_close(struct ctf_writer *writer)
@@ -117,8 +118,7 @@ void ctf_writer_close(struct ctf_writer *writer)
 	while (writer->outs)
 		ctf_out_close(writer->outs);
 	ctf_share_end(&writer->share);
-	if (writer->dir_fd >= 0)
-		(void)close(writer->dir_fd);
+	writer_shut_dir(writer);
 	free(writer->dir);
 	free(writer->head);
 	free(writer);
@@ -126,7 +126,7 @@ void ctf_writer_close(struct ctf_writer *writer)
 
 void ctf_writer_share(struct ctf_writer *writer)
 {
-	if (!writer->store)
+	if (!writer->store && writer_dir(writer) >= 0)
 		ctf_share_begin(&writer->share, writer->dir_fd, (uint64_t)writer->metadata_length);
 }
 

@@ -15,7 +15,8 @@
  *
  * At most CTF_WRITER_OPEN_MAX stream and index files, or a fifth of what RLIMIT_NOFILE allows, are
  * open at a time in the whole program, whatever the number of streams and writers; fewer where
- * others need descriptors. A writer by itself holds one descriptor, or three.
+ * others need descriptors. As many directories are open, in the lower half of the descriptors. A
+ * writer that is shared with readers holds two more, which a fifth of all may be.
  *
  * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */
@@ -163,6 +164,13 @@ void ctf_writer_share(struct ctf_writer *writer);
  * Does nothing without ctf_writer_share(). Context: some system calls for each such stream.
  */
 unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns);
+
+/**
+ * ctf_writer_yield() - close a file until it is needed, for somebody who needs a descriptor
+ *
+ * Return: false: few are open. Context: a system call.
+ */
+bool ctf_writer_yield(void);
 
 /** ctf_writer_watch() - call @before for each write from now on; NULL: no function. */
 void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *context);

@@ -35,8 +35,11 @@ struct ctf_out {
 
 struct ctf_writer {
 	const struct ctf_store *store; /* NULL: it is a directory */
-	int dir_fd;
+	int dir_fd;     /* -1: not open at the moment */
+	unsigned place; /* in opened.dir, when it is open */
 	char *dir;
+	dev_t dir_dev; /* which directory that is ... */
+	ino_t dir_ino; /* ... since it was opened first; 0: it was not */
 	ctf_watch_fn *watch;
 	void *watch_context;
 	off_t metadata_length;
@@ -65,10 +68,19 @@ int writer_cut(int fd, uint64_t length);
 int writer_metadata_begin(struct ctf_writer *writer, const struct ctf_trace_desc *desc);
 
 /*
- * After a refused open. Return: whether to try again: a descriptor was missing, and a stream gave
- * its own.
+ * Opens the directory, unless it is open. Return: its descriptor, which others may take when they
+ * need one; -errno; -ENOENT: another directory has its name.
  */
-bool writer_frees_descriptor(void);
+int writer_dir(struct ctf_writer *writer);
+
+/* Closes the directory until it is needed. */
+void writer_shut_dir(struct ctf_writer *writer);
+
+/*
+ * After a refused open. Return: whether to try again: a descriptor was missing, and a stream or a
+ * directory other than that of @writer, which may be NULL, gave its own.
+ */
+bool writer_frees_descriptor(const struct ctf_writer *writer);
 
 /* Opens the file of @out. With O_APPEND, a torn tail is the only damage that can occur. */
 int out_open(struct ctf_out *out);

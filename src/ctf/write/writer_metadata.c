@@ -35,11 +35,13 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	const char *name = length ? "metadata" : "metadata.part";
 	int flags = length ? O_NOFOLLOW : O_CREAT | O_EXCL;
 	const bool held = length && writer->share.active && writer->share.metadata >= 0;
-	int fd, rc;
+	int fd, rc, dir = writer_dir(writer);
 
+	if (dir < 0)
+		return dir;
 	while ((fd = held ? metadata_again(&writer->share)
-			  : openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644)) < 0)
-		if (!writer_frees_descriptor())
+			  : openat(dir, name, O_WRONLY | O_CLOEXEC | flags, 0644)) < 0)
+		if (!writer_frees_descriptor(writer))
 			return -errno;
 	if (writer->share.active && !held)
 		(void)ctf_lock_all(fd, length); /* until it is closed */
@@ -49,14 +51,14 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 		(void)writer_cut(fd, length); /* the next append overwrites it */
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
-	if (!length && rc == 0 && renameat(writer->dir_fd, name, writer->dir_fd, "metadata") < 0)
+	if (!length && rc == 0 && renameat(dir, name, dir, "metadata") < 0)
 		rc = -errno;
 	if (rc == 0)
 		writer->metadata_length += (off_t)size;
 	if (rc == 0 && held)
 		(void)ctf_lock_ready(writer->share.metadata, length, size);
 	else if (rc < 0 && !length)
-		(void)unlinkat(writer->dir_fd, name, 0); /* so that the next call can try again */
+		(void)unlinkat(dir, name, 0); /* so that the next call can try again */
 	return rc;
 }
 

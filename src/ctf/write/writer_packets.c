@@ -226,14 +226,15 @@ size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size,
 
 static void out_finish(struct ctf_out *out)
 {
-	const int dir_fd = out->writer->dir_fd;
+	int dir;
 
 	if (out->torn && out_open(out) == 0)
 		(void)out_repair(out);
 	out_shut(out);
-	ctf_index_finish(&out->index, dir_fd, out->name);
+	dir = writer_dir(out->writer);
+	ctf_index_finish(&out->index, dir, out->name);
 	if (out->made && !out->packets)
-		(void)unlinkat(dir_fd, out->name, 0); /* an empty file is not a stream */
+		(void)unlinkat(dir, out->name, 0); /* an empty file is not a stream */
 }
 
 void ctf_out_close(struct ctf_out *out)

@@ -10,6 +10,7 @@
 #include "abi/points.h"
 #include "base/array.h"
 #include "base/io.h"
+#include "ctf/write/writer.h"
 #include "recorder/drain/sink_list.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
@@ -313,24 +314,31 @@ static void crowd(struct session *session)
 		 "the limit on open files (ulimit -n)");
 }
 
+static bool has_few_descriptors(const struct session *session)
+{
+	const int fd = fcntl(session->home[0].dir.fd, F_DUPFD_CLOEXEC, 0);
+	const bool few = fd < 0 || fds_exceed(fd, 7);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return few;
+}
+
 /*
  * Streams, directories and /proc need descriptors, too: regions leave an eighth of them. A session
  * in a program with many open files of its own takes at least one process.
  */
 static bool is_crowded(const struct session *session)
 {
-	const struct rundir *dir = &session->home[0].dir;
 	bool others = false, few;
-	int fd;
 
 	for (unsigned i = 0; i < session->process_count && !others; i++)
 		others = !session->process[i]->finished;
 	if (!others || session->ending)
 		return false;
-	fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
-	few = fd < 0 || fds_exceed(fd, 7);
-	if (fd >= 0)
-		(void)close(fd);
+	do
+		few = has_few_descriptors(session);
+	while (few && ctf_writer_yield());
 	return few;
 }
 
