@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "cli/input/trace_time.h"
 
@@ -26,6 +27,8 @@ struct input_run {
 struct runs {
 	struct input_run *run;
 	unsigned count, capacity;
+	struct map by_path; /* index in run + 1, by a hash of the path; scope: of several with one
+			       hash */
 };
 
 /* What lies below the directory of a recording, as kymo and LTTng lay it out; "append-" is for --append-trace of `ros2 trace`. */
@@ -54,15 +57,35 @@ static size_t run_length(const char *path, size_t root)
 	return at;
 }
 
+/* FNV-1a, as text_hash(). */
+static uint64_t hash_of(const char *path, size_t length)
+{
+	uint64_t hash = TEXT_HASH;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)path[i]) * 0x100000001b3ull;
+	return hash;
+}
+
 static struct input_run *find(struct runs *runs, const char *path, size_t length, const char *host)
 {
-	for (unsigned i = 0; i < runs->count; i++)
-		if (runs->run[i].length == length && !memcmp(runs->run[i].path, path, length))
-			return &runs->run[i];
+	const uint64_t hash = hash_of(path, length);
+	uintptr_t at;
+	uint64_t scope = 0;
+
+	for (; (at = (uintptr_t)map_get(&runs->by_path, hash, scope)); scope++) {
+		struct input_run *run = &runs->run[at - 1];
+
+		if (run->length == length && !memcmp(run->path, path, length))
+			return run;
+	}
 	if (!ARRAY_ROOM(runs->run, runs->count, runs->capacity))
 		return NULL;
-	runs->run[runs->count] = (struct input_run){ .path = path, .length = length, .host = host };
-	return &runs->run[runs->count++];
+	runs->run[runs->count++] =
+		(struct input_run){ .path = path, .length = length, .host = host };
+	if (map_put(&runs->by_path, hash, scope, (void *)(uintptr_t)runs->count))
+		return NULL;
+	return &runs->run[runs->count - 1];
 }
 
 static void cover(struct input_run *run, int64_t begin_ns, int64_t end_ns)
@@ -189,6 +212,7 @@ int cli_one_run(const char *verb, const struct cli_traces *traces,
 		list(verb, root, &runs, length);
 		status = err_set(err, KYMO_EXIT_USAGE, "%s", ""); /* it was printed */
 	}
+	map_free(&runs.by_path);
 	free(runs.run);
 	return status;
 }

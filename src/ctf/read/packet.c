@@ -34,8 +34,8 @@ static struct kymo_ctf_value *bound_value(struct gather *g, const struct ctf_nod
 {
 	struct ctf_stream *s = g->stream;
 
-	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && g->depth == 1; i++)
-		if (s->packet_names[i] && !strcmp(s->packet_names[i], node->name))
+	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && g->depth == 1 && s->class; i++)
+		if (s->class->packet_names[i] && !strcmp(s->class->packet_names[i], node->name))
 			return &s->packet_value[i];
 	return NULL;
 }

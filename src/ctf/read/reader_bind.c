@@ -151,11 +151,12 @@ const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value)
 }
 
 /* Which fields of the packet context the streams of this class must keep. */
-static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_class *class)
+static void bind_packet_fields(const struct kymo_ctf_reader *reader, struct stream_class *class)
 {
-	const char *names[KYMO_CTF_BIND_FIELDS] = { 0 };
+	const char **names = class->packet_names;
 	unsigned count = 0;
 
+	memset(class->packet_names, 0, sizeof class->packet_names);
 	for (uint32_t i = 0; i < class->class_count; i++) {
 		struct event_class *event = class->class[i];
 
@@ -178,12 +179,6 @@ static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_cla
 				count++;
 			event->packet_value[k] = (int8_t)at;
 		}
-	}
-	for (unsigned i = 0; i < reader->stream_count; i++) {
-		if (reader->stream[i]->class != class)
-			continue;
-		memcpy(reader->stream[i]->packet_names, names, sizeof names);
-		reader->stream[i]->named = class;
 	}
 }
 

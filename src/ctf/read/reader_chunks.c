@@ -75,7 +75,8 @@ bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b)
 
 bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
 {
-	for (unsigned i = 0; chunk->number > 1 && i < reader->trace_count; i++) {
+	/* It is one of the last that were found, nearly always. */
+	for (unsigned i = reader->trace_count; chunk->number > 1 && i-- > 0;) {
 		const struct chunk_of *other = &reader->trace[i]->chunk;
 
 		if (other->number + 1 == chunk->number && other->archives &&

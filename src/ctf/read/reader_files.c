@@ -106,7 +106,8 @@ static bool known_collect(struct known_names *known, const struct kymo_ctf_reade
 			  const struct ctf_trace *trace)
 {
 	*known = (struct known_names){ 0 };
-	for (unsigned i = 0; i < reader->stream_count; i++) {
+	/* A trace that is being opened has no streams yet. */
+	for (unsigned i = 0; trace->metadata && i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
 
 		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {

@@ -245,10 +245,8 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 		result = find_traces(r, err);
 	found = found || r->trace_count > traces;
 	r->plans_stale |= r->trace_count > traces;
-	for (unsigned i = 0; i < r->stream_count; i++) {
+	for (unsigned i = 0; i < r->stream_count; i++)
 		r->stream[i]->index = r->stream[i]->context.stream = i;
-		r->plans_stale |= r->stream[i]->class != r->stream[i]->named;
-	}
 	if (!result && r->plans_stale)
 		result = classes_plan(r, err);
 	if (!result)

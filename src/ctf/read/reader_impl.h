@@ -111,6 +111,8 @@ struct stream_class {
 	uint32_t usual[2];
 	struct event_class **class;	/* all, by id */
 	uint32_t class_count;
+	/* fields of the packet context that are bound: ctf_stream.packet_value */
+	const char *packet_names[KYMO_CTF_BIND_FIELDS];
 };
 
 /* What the inner loop knows of an event by its id. */

@@ -153,8 +153,7 @@ static bool is_known(struct kymo_ctf_reader *reader, const char *path)
 	if (is_next(reader, path))
 		return true;
 	known = chunk_describe(&chunk, path) != 0;
-
-	for (unsigned i = 0; i < reader->trace_count && !known; i++)
+	for (unsigned i = 0; chunk.number && i < reader->trace_count && !known; i++)
 		known = chunk_is_same(&reader->trace[i]->chunk, &chunk);
 	chunk_free(&chunk);
 	return known;

@@ -97,9 +97,6 @@ struct ctf_stream {
 	struct kymo_ctf_event context;
 	struct plan_out context_out;
 	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];
-	/* fields of the packet context that are bound */
-	const char *packet_names[KYMO_CTF_BIND_FIELDS];
-	const struct stream_class *named;	/* the class whose names these are; NULL: not yet */
 	/* the packet before */
 	bool has_before;
 	struct packet before;
