@@ -250,6 +250,8 @@ static struct ctf_stream *open_file(struct kymo_ctf_reader *reader, struct ctf_t
 		stream_free(s);
 		return NULL;
 	}
+	s->first = s->packet.begin;
+	s->first_known = s->packet.has & HAS_BEGIN;
 	stream_rewind(s);
 	free(s->window.bytes);
 	s->window = (struct window) { .fd = -1 };

@@ -61,6 +61,29 @@ static struct ctf_stream *refill(struct kymo_ctf_reader *r, struct ctf_stream *s
 	return stream_refill(s) ? s : NULL;
 }
 
+/*
+ * A stream that was not begun yet waits in the heap with the begin of its first packet: no event of
+ * it is earlier. It is begun when it comes to the top, so that of very many files only those that
+ * overlap in time are in memory. Threads find events of few streams ahead, and do not wait.
+ */
+static bool waits(const struct kymo_ctf_reader *r, const struct ctf_stream *s)
+{
+	return s->first_known && !s->file_index && !s->packet_offset && !s->packet_bytes &&
+	       !r->growing && !r->ahead;
+}
+
+static int64_t first_key(const struct ctf_stream *s)
+{
+	const int64_t key = epoch_of(s->class, s->first);
+
+	return s->class->trace->changes ? trace_aligned(s->class->trace, key) : key;
+}
+
+static void heap_add(struct kymo_ctf_reader *r, int64_t key, struct ctf_stream *s)
+{
+	r->heap[r->heap_count++] = (struct heap_entry){ key, s };
+}
+
 /* Of all streams that have something. */
 static void heap_build(struct kymo_ctf_reader *r)
 {
@@ -69,11 +92,15 @@ static void heap_build(struct kymo_ctf_reader *r)
 	r->heap_count = 0;
 	for (unsigned i = 0; i < r->stream_count; i++) {
 		struct ctf_stream *s = r->stream[i];
+		const bool found = s->next != s->batch_end;
 
-		if (s->next == s->batch_end)
-			s = refill(r, s);
+		if (!found && waits(r, s)) {
+			heap_add(r, first_key(s), s);
+			continue;
+		}
+		s = found ? s : refill(r, s);
 		if (s)
-			r->heap[r->heap_count++] = (struct heap_entry) { s->next->key, s };
+			heap_add(r, s->next->key, s);
 	}
 	heap_end(r);
 	for (unsigned i = r->heap_count / 2; i-- > 0;)
@@ -113,6 +140,14 @@ static void heap_fix(struct kymo_ctf_reader *r)
 	heap_end(r);
 	if (r->heap_count)
 		sift(r, 0, entry);
+}
+
+/* Until the top has an event. */
+static void heap_begin_top(struct kymo_ctf_reader *r)
+{
+	while (r->heap_count && r->heap[0].key <= r->window_end &&
+	       r->heap[0].stream->next == r->heap[0].stream->batch_end)
+		heap_fix(r);
 }
 
 /* Up to which time the top's events come before those of all other streams. */
@@ -236,6 +271,7 @@ static __attribute__((noinline)) int next_stream(struct kymo_ctf_reader *r,
 	else if (r->last)
 		heap_fix(r);
 	r->last = NULL;
+	heap_begin_top(r);
 	if (!r->heap_count || r->heap[0].key > r->window_end)
 		return 0;
 	r->last = r->heap[0].stream;

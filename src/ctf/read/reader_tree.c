@@ -215,13 +215,20 @@ static bool is_directory(const char *path, const struct dirent *entry)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+/* Not the stream files, of which there may be very many. */
+static int is_of_tree(const struct dirent *entry)
+{
+	return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ||
+	       !strcmp(entry->d_name, "metadata");
+}
+
 int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
 	      struct kymo_err *err)
 {
 	struct dirent **entry = NULL;
 	const char *name = strrchr(path, '/');
 	bool chunks = !strcmp(name ? name + 1 : path, "archives");
-	int count = scandir(path, &entry, NULL, chunks ? by_number : alphasort), result = 0;
+	int count = scandir(path, &entry, is_of_tree, chunks ? by_number : alphasort), result = 0;
 
 	if (count < 0 && depth && errno == ENOENT) {
 		char *moved = chunk_moved(path);

@@ -114,6 +114,8 @@ struct ctf_stream {
 	const bool *stop;		/* atomic: stop looking for events; NULL: never */
 	bool scanned;
 	bool quiet;			/* a second pass: do not warn again */
+	bool first_known;
+	uint64_t first; /* clock value at the begin of the first packet */
 };
 
 struct heap_entry {
