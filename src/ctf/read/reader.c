@@ -15,10 +15,11 @@ int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_r
 		      struct kymo_err *err)
 {
 	struct kymo_ctf_reader *r = calloc(1, sizeof *r);
-	int status = 0;
+	int status;
 
 	if (!r)
 		return err_no_memory(err);
+	status = budget_open(r, err);
 	pthread_mutex_init(&r->warning_lock, NULL);
 	r->window_begin = INT64_MIN;
 	r->window_end = INT64_MAX;

@@ -179,8 +179,14 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 	}
 	*found = *found || result > 0;
 	if (result >= 0) {
+		const uint64_t bytes = budget_of(growth.list.count, 0);
+
 		take_sizes(reader, streams, growth.size, found);
-		result = files_add_new(reader, trace, &growth.list, found, err);
+		result = budget_check(reader, bytes, trace->path, err) ||
+					 files_add_new(reader, trace, &growth.list, found, err)
+				 ? -1
+				 : 0;
+		reader->held += result ? 0 : bytes;
 	}
 	if (result >= 0 && lost_look(reader, trace, found))
 		result = err_no_memory(err);

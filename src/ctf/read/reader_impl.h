@@ -17,7 +17,8 @@
  *   reader.c         open, close, settings
  *   reader_grow.c    looks again at a trace that grows
  *   reader_text.c    events as text; reader_json.c: as JSON; reader_print.c: what the two share
- *   reader_state.c   warnings, counts, descriptions: needs none of the others but stream_clone.c
+ *   reader_state.c   warnings, counts, descriptions, and the memory that files may take: needs none of
+ *                    the others but stream_clone.c
  *   copy/            writes a trace again
  */
 #ifndef KYMO_CTF_READER_IMPL_H
@@ -148,6 +149,7 @@ struct kymo_ctf_reader {
 	bool only_bound;
 	bool growing;
 	bool refreshing;		/* inside kymo_ctf_refresh() */
+	uint64_t held, held_most;       /* estimated bytes, see reader_state.c */
 	bool plans_stale;		/* a refresh found metadata or streams that no plan knows */
 	/* the trace that a walk through the directories probably meets next */
 	unsigned look_at;
@@ -210,6 +212,18 @@ int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err 
 int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
 	      struct kymo_err *err);
 char *path_join(const char *directory, const char *name);
+
+/* ---- reader_state.c: memory ---- */
+/* Set held_most. Return: 0, or -1 with @err. */
+int budget_open(struct kymo_ctf_reader *reader, struct kymo_err *err);
+/*
+ * The bytes that so many more files, and a trace with so many bytes of metadata, take in memory; 0:
+ * no trace
+ */
+uint64_t budget_of(uint64_t files, uint64_t metadata);
+/* Return: 0; -1 with @err: so many bytes more, for what is at @path, are too many. */
+int budget_check(const struct kymo_ctf_reader *reader, uint64_t bytes, const char *path,
+		 struct kymo_err *err);
 
 /* ---- reader_files.c ---- */
 /*

@@ -106,6 +106,7 @@ static struct ctf_trace *trace_new(struct kymo_ctf_reader *reader, const char *p
 static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct file_list list;
+	uint64_t bytes = 0;
 	bool found = false;
 	int result;
 
@@ -115,6 +116,10 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	if (files_list(reader, trace, &list, err))
 		return -1;
 	result = tsdl_load(trace->metadata_path, &trace->metadata, err);
+	if (!result) {
+		bytes = budget_of(list.count, trace->metadata->bytes);
+		result = budget_check(reader, bytes, trace->path, err);
+	}
 	if (!result)
 		result = trace_compile(reader, trace, err);
 	if (!result) {
@@ -125,6 +130,8 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	}
 	if (!result && lost_look(reader, trace, &found))
 		result = err_no_memory(err);
+	if (!result)
+		reader->held += bytes;
 	files_free(&list);
 	return result;
 }
@@ -171,7 +178,10 @@ static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct ky
 	if (is_known(reader, path))
 		return 0;
 	if (reader->trace_count == TRACES_MAX)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "%s: more than %d traces: name a part of them, such as one "
+			       "recording or one of its chunks",
+			       path, TRACES_MAX);
 	trace = trace_new(reader, path);
 	if (!trace)
 		return err_no_memory(err);
