@@ -77,6 +77,85 @@ static void opens_grow_with_the_files(void **state)
 	}
 }
 
+/* Each is a stream of its own, which begins when the one before has ended. */
+static void write_streams(unsigned first, unsigned count)
+{
+	char name[32];
+
+	metadata(BEGIN "stream { " PACKET PLAIN " };" EVENT);
+	for (unsigned i = first; i < first + count; i++) {
+		snprintf(name, sizeof name, "s_%u", i);
+		file_begin(name, i);
+		packet_begin(1000 + 100 * i);
+		event_begin(1, 1010 + 100 * i);
+		put_u64(5, 1);
+		packet_end(0);
+		file_end();
+	}
+}
+
+static void files_are_opened_when_their_time_comes(void **state)
+{
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
+
+	(void)state;
+	write_streams(0, 100);
+	reader = open_trace();
+	for (unsigned again = 0; again < 2; again++) {
+		opens = 0;
+		for (unsigned i = 0; i < 100; i++) {
+			NEXT(reader, &event);
+			assert_int_equal(event.clock_ns, 1010 + 100 * i);
+			assert_in_range(opens, i + 1, i + 2);
+		}
+		END(reader, &event);
+		assert_int_equal(kymo_ctf_rewind(reader, NULL), 0);
+	}
+	/* What begins behind the end of the window is not opened. */
+	kymo_ctf_until(reader, 1000000 + 1500);
+	opens = 0;
+	for (unsigned i = 0; i < 5; i++)
+		NEXT(reader, &event);
+	END(reader, &event);
+	assert_in_range(opens, 5, 6);
+	kymo_ctf_until(reader, INT64_MAX);
+	for (unsigned i = 5; i < 100; i++) {
+		NEXT(reader, &event);
+		assert_int_equal(event.clock_ns, 1010 + 100 * i);
+	}
+	END(reader, &event);
+	kymo_ctf_close(reader);
+}
+
+/* ---- memory ---- */
+
+static void too_many_files_are_refused(void **state)
+{
+	struct kymo_ctf_reader *reader;
+	struct kymo_err err = { 0 };
+
+	(void)state;
+	write_streams(0, 100);
+	setenv("KYMO_READ_MEMORY", "100K", 1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
+	assert_non_null(strstr(err.text, "too many files"));
+	assert_non_null(strstr(err.text, "KYMO_READ_MEMORY=1G"));
+	setenv("KYMO_READ_MEMORY", "1M", 1);
+	reader = open_trace();
+	kymo_ctf_growing(reader, true);
+	write_streams(100, 300);
+	assert_int_equal(kymo_ctf_refresh(reader, &err), 1);
+	write_streams(400, 300);
+	assert_int_equal(kymo_ctf_refresh(reader, &err), -1);
+	assert_non_null(strstr(err.text, "too many files"));
+	kymo_ctf_close(reader);
+	setenv("KYMO_READ_MEMORY", "much", 1);
+	assert_int_equal(kymo_ctf_open(directory, &reader, &err), -1);
+	assert_int_equal(err.status, KYMO_EXIT_USAGE);
+	unsetenv("KYMO_READ_MEMORY");
+}
+
 static void path_of(char path[256], const char *name)
 {
 	snprintf(path, 256, "%s/%s", directory, name);
@@ -161,6 +240,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(opens_grow_with_the_files, clean),
+		cmocka_unit_test_teardown(files_are_opened_when_their_time_comes, clean),
+		cmocka_unit_test_teardown(too_many_files_are_refused, clean),
 		cmocka_unit_test_teardown(only_regular_files, clean),
 		cmocka_unit_test_teardown(load_has_a_limit, clean),
 		cmocka_unit_test_teardown(lines_have_a_limit, clean),
