@@ -4,6 +4,8 @@
 #define KYMO_CTF_FRAMING_H
 
 #define CTF_PACKET_MAGIC 0xC1FC1FC1u	/* u32, at the begin of each packet */
+/* bytes of a packet's header and context that LTTng's packets have, too */
+#define CTF_PACKET_HEAD_LTTNG 84
 #define CTF_PACKET_HEAD_MAX 109	/* bytes of a packet's header and context */
 #define CTF_PROCNAME_SIZE 17		/* 16 bytes of a thread name and a NUL, as in LTTng */
 

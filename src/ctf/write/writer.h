@@ -206,6 +206,15 @@ struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, 
 int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet);
 
 /**
+ * ctf_packet_entry() - what the head of a packet says for its index
+ * @head: of the packet, as LTTng and these writers frame it
+ * @entry: without the offset, and without the number of events
+ *
+ * Return: false: it is another packet.
+ */
+bool ctf_packet_entry(const uint8_t head[CTF_PACKET_HEAD_LTTNG], struct ctf_index_entry *entry);
+
+/**
  * ctf_packet_front() - create an empty packet that can precede @packet in its stream
  * @packet: [@size] of a stream of @class, as one of these writers framed it
  * @entry: times, number and loss of the empty one; its sizes are filled in

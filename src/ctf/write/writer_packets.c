@@ -34,7 +34,7 @@ static const size_t head_size[CTF_CLASS_COUNT] = {
 	[CTF_CLASS_MERGED] = offsetof(struct packet_head, vtid),
 	[CTF_CLASS_KERNEL] = offsetof(struct packet_head, vpid),
 };
-static_assert(offsetof(struct packet_head, vpid) == 84, "LTTng's packet header and context");
+static_assert(offsetof(struct packet_head, vpid) == CTF_PACKET_HEAD_LTTNG, "no gaps");
 static_assert(sizeof(struct packet_head) == CTF_PACKET_HEAD_MAX, "as writer.h says");
 
 struct ctf_out *ctf_out_create(struct ctf_writer *writer, enum ctf_class class, const char *name)
@@ -204,6 +204,27 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 uint64_t ctf_out_packets(const struct ctf_out *out)
 {
 	return out->packets;
+}
+
+bool ctf_packet_entry(const uint8_t bytes[CTF_PACKET_HEAD_LTTNG], struct ctf_index_entry *entry)
+{
+	struct packet_head head = { 0 };
+
+	memcpy(&head, bytes, CTF_PACKET_HEAD_LTTNG);
+	if (head.magic != CTF_PACKET_MAGIC || head.content_size > head.packet_size ||
+	    head.timestamp_end < head.timestamp_begin)
+		return false;
+	*entry = (struct ctf_index_entry){
+		.packet_size = head.packet_size,
+		.content_size = head.content_size,
+		.timestamp_begin = head.timestamp_begin,
+		.timestamp_end = head.timestamp_end,
+		.events_discarded = head.events_discarded,
+		.stream_id = head.stream_id,
+		.stream_instance_id = head.stream_instance_id,
+		.packet_seq_num = head.packet_seq_num,
+	};
+	return true;
 }
 
 size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size,

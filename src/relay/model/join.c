@@ -4,7 +4,8 @@
  * connection, in any order. Joined, they are a packet that viewers may read once it is on disk. A
  * half whose other half does not arrive is given up after a while: an index without bytes becomes a
  * lost packet (an entry with offset -1); bytes without an index stay in the file for readers that
- * scan it.
+ * scan it. When a producer was killed between the two, its packet's own head has what the index
+ * would have said.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "ctf/write/writer.h"
 #include "relay/model/relay_packets.h"
 
 /* ---- published packets ---- */
@@ -283,7 +285,29 @@ int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, 
 	half->offset = offset;
 	half->size = size;
 	half->padding = padding;
+	memcpy(half->head, stream->coming.head, sizeof(half->head));
 	return join(stream, half);
+}
+
+void relay_index_rest(struct relay_stream *stream)
+{
+	struct relay_half *newer;
+
+	for (struct relay_half *half = stream->oldest; half; half = newer) {
+		const uint64_t bytes = 8 * ((uint64_t)half->size + half->padding);
+		struct ctf_index_entry entry;
+
+		newer = half->newer;
+		if (!half->has_data || half->has_index || half->size < sizeof(half->head) ||
+		    !ctf_packet_entry(half->head, &entry) || entry.packet_size != bytes ||
+		    relay_step(stream, half->seq, entry.timestamp_end) < 0)
+			continue;
+		half->has_index = true;
+		half->entry = entry;
+		stream->has_class = true;
+		stream->class = entry.stream_id;
+		(void)join(stream, half); /* without memory, it is as before */
+	}
 }
 
 int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,

@@ -25,6 +25,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "ctf/format/framing.h"
 #include "relay/model/declared.h"
 #include "relay/store/store.h"
 #include "relay/wire/wire.h"
@@ -64,6 +65,7 @@ struct relay_half {
 	struct store_file *file;	/* data: the file that has it */
 	uint64_t offset;
 	uint32_t size, padding;
+	uint8_t head[CTF_PACKET_HEAD_LTTNG]; /* data: its first bytes, and zeros */
 	struct ctf_index_entry entry;	/* index: without the offset */
 };
 
@@ -134,6 +136,7 @@ struct relay_stream {
 		bool active;
 		uint64_t seq, got, at;
 		uint32_t size, padding;
+		uint8_t head[CTF_PACKET_HEAD_LTTNG]; /* its first bytes, and zeros */
 	} coming;
 };
 

@@ -18,6 +18,10 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size,
 		    uint32_t padding);
 
+/** relay_index_rest() - no index comes any more: packets that have none get what their heads
+ * say. */
+void relay_index_rest(struct relay_stream *stream);
+
 /** relay_give_up() - give up halves that arrived at @before_ns or earlier. */
 void relay_give_up(struct relay_stream *stream, int64_t before_ns);
 

@@ -329,6 +329,8 @@ static void end(struct relay_session *session)
 	relay_announce(session);
 	for (struct relay_stream *stream = session->streams; stream; stream = stream->next) {
 		relay_end_datagrams(stream);
+		if (!session->is_ours) /* ours go on after a kill, and ask what is stored */
+			relay_index_rest(stream);
 		relay_give_up(stream, INT64_MAX);
 		relay_sync_close(stream);
 		if (stream->is_metadata && !stream->writing)

@@ -264,6 +264,7 @@ int relay_data_begin(struct relay_stream *stream, const struct wire_data *header
 	stream->coming.active = true;
 	stream->coming.seq = header->seq;
 	stream->coming.got = 0;
+	memset(stream->coming.head, 0, sizeof(stream->coming.head));
 	stream->coming.at = stream->file->begin = stream->end;
 	stream->coming.size = header->size;
 	stream->coming.padding = header->padding;
@@ -281,7 +282,10 @@ void relay_job_done(void *context, bool stored)
 int relay_data_bytes(struct relay_stream *stream, const uint8_t *bytes, size_t size)
 {
 	const bool last = stream->coming.got + size == stream->coming.size;
+	const uint64_t got = stream->coming.got, head = sizeof(stream->coming.head);
 
+	if (got < head)
+		memcpy(stream->coming.head + got, bytes, head - got < size ? head - got : size);
 	if (store_write(stream->file, stream->coming.at + stream->coming.got, bytes, size,
 			last ? stream->coming.padding : 0, relay_job_done, stream) < 0)
 		return -1;

@@ -381,6 +381,30 @@ def t22_a_producer_that_vanishes(relay):
 
 
 @test
+def t22_a_packet_whose_producer_was_killed_before_its_index(relay):
+    """What is stored is shown, too: the packet's head says what the index would have said."""
+    def packet(number, begin, end, magic=0xc1fc1fc1, size=100):
+        return struct.pack('<I16sI7QI', magic, bytes(16), 0, 0, begin, end, 8 * 100, 8 * size, number, 0, 0) + bytes(16)
+    producer = live(relay)
+    viewer = watch(relay)
+    learn(viewer, producer)
+    producer.packet(producer.one, packet(0, 100, 200), 100, 200)
+    producer.send_data(producer.one, packet(1, 200, 300), seq=1)
+    producer.send_data(producer.one, packet(2, 300, 400, magic=1), seq=2)       # is not LTTng's
+    producer.send_data(producer.one, packet(3, 400, 500, size=101), seq=3)      # says another size
+    producer.send_data(producer.one, packet(4, 500, 600), seq=4)
+    given(viewer, producer.one, INDEX_OK)
+    until('five packets', lambda: len(stored(relay, 'c_0')) == 500)
+    producer.close()
+    for i, begin in ((1, 200), (4, 500)):
+        index = given(viewer, producer.one, INDEX_OK)
+        assert index[2:8] == (100 * i, 800, 800, begin, begin + 100, 0), index
+        assert viewer.packet(producer.one, index[2], 100) == (1, packet(i, begin, begin + 100))
+    given(viewer, producer.one, HUP)
+    assert len(stored(relay, 'c_0.idx')) == 16 + 3 * 72
+
+
+@test
 def a_relay_that_begins_again_writes_over_no_session(relay):
     """The second session has the same name and was created within the same second."""
     paths = []
