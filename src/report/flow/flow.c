@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo flow`: the passes over the trace, which chains are shown, and the overview. */
+/* `kymo flow`: the passes over the trace, which chains are shown, and the remarks. */
 #include "report/flow/flow.h"
 
 #include <inttypes.h>
@@ -157,75 +157,6 @@ static bool all_timed(const struct flow *flow)
 	return true;
 }
 
-/* ---- the overview ---- */
-
-static const struct table_column chain_columns[] = {
-	{ "chain", "#" },
-	{ "hops", NULL },
-	{ "begun", "Begun" },
-	{ "arrived", "Arrived" },
-	{ "between_hosts", NULL },
-	{ "min_ns", "Min" },
-	{ "mean_ns", "Mean" },
-	{ "p50_ns", "p50" },
-	{ "p90_ns", "p90" },
-	{ "p99_ns", "p99" },
-	{ "max_ns", "Max" },
-	{ "is_loop", NULL },
-	{ "error_ns", NULL },
-	{ "path", "Chain" },
-};
-
-static void cells_of(struct table *t, const struct histogram *h, int64_t error_ns)
-{
-	if (!h || !h->count) {
-		cells_none(t, 6);
-		return;
-	}
-	table_ns_within(t, (int64_t)h->min, error_ns);
-	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
-	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
-	table_ns_within(t, (int64_t)histogram_quantile(h, 0.9), error_ns);
-	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
-	table_ns_within(t, (int64_t)h->max, error_ns);
-}
-
-static void chain_row(struct flow *flow, unsigned number, const struct chains_path *path)
-{
-	const struct chains_path *first = path;
-	struct table *t = flow->table;
-	char label[8192];
-
-	while (first->parent)
-		first = first->parent;
-	table_u64(t, number);
-	table_u64(t, path->hops);
-	table_u64(t, first->count);
-	table_u64(t, path->callback ? path->ended : path->count);
-	table_u64(t, path->between_hosts);
-	cells_of(t, path->stats ? &path->stats->total : NULL,
-		 path->stats ? path->stats->error_ns : 0);
-	table_u64(t, path->is_loop);
-	table_ns(t, path->stats ? path->stats->error_ns : 0);
-	table_text(t, chains_label(path, label, sizeof(label)));
-}
-
-static void print_chains(struct flow *flow)
-{
-	const struct flow_options *options = flow->options;
-	unsigned i;
-
-	table_section(flow->table, "chains", "Chains, longest first; end-to-end latency",
-		      chain_columns, COUNT_OF(chain_columns));
-	table_rank(flow->table, "chain path max_ns p99_ns p50_ns arrived begun mean_ns p90_ns");
-	for (i = 0; i < flow->chains_shown; i++)
-		if (!options->chain || options->chain == i + 1)
-			chain_row(flow, i + 1, flow->chain[i]);
-	if (flow->chains_shown < flow->chains_all)
-		table_note(flow->table, "... and %u more: --limit %u",
-			   flow->chains_all - flow->chains_shown, flow->chains_all);
-}
-
 /* ---- facts and remarks ---- */
 
 static void print_facts(struct flow *flow, bool *lost)
@@ -312,10 +243,10 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 
 	if (missing && near)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. Did you mean %s? "
-			 "`kymo report --section nodes` and `--section topics` list them.", missing, near);
+			 "`kymo report --section nodes --section topics` lists them.", missing, near);
 	else if (missing)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. `kymo report "
-			 "--section nodes` and `--section topics` list them.", missing);
+			 "--section nodes --section topics` lists them.", missing);
 	else if (options->at_ns != INT64_MIN)
 		snprintf(buffer, size, "No chain begins at that time or later%s. `kymo flow` without --at lists the "
 			 "chains of the trace.", selection_any(options->selection) ? " of what was selected" : "");
@@ -354,7 +285,7 @@ static int print(struct flow *flow, bool *lost, struct kymo_err *err)
 		flow_print_wire_tree(flow);
 		return KYMO_EXIT_OK;
 	}
-	print_chains(flow);
+	flow_print_chains(flow);
 	flow_print_segments(flow);
 	flow_print_inside(flow);
 	flow_print_stops(flow);

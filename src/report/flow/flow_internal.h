@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of `kymo flow`: flow.c (passes, overview), flow_chain.c,
+/* Shared by the files of `kymo flow`: flow.c (passes), flow_overview.c, flow_chain.c,
  * flow_tree.c, flow_text.c. */
 #ifndef KYMO_REPORT_FLOW_INTERNAL_H
 #define KYMO_REPORT_FLOW_INTERNAL_H
@@ -32,6 +32,9 @@ char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned si
 
 /* flow_text.c: which trace, and whose time. */
 void flow_print_trace(struct flow *flow);
+
+/* flow_overview.c */
+void flow_print_chains(struct flow *flow);
 
 /* flow_chain.c: of the chains in flow->chain, numbered from 1. */
 void flow_print_segments(struct flow *flow);

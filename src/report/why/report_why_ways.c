@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/report_ways.h"
 #include "report/why/report_why_internal.h"
-#include "summary/summary_collect.h"
 
 /* The length of the process at @text, "filter 4711" or "filter 4711 @left"; 0: it is none. */
 static size_t process_length(const char *text)
@@ -126,59 +126,13 @@ unsigned why_ways_chain(const struct why_answer *answer, const struct chains_pat
 	return at ? 0 : others ? 1 : 2;
 }
 
-/*
- * Append the process of @callback to @list, if another one has a callback of that name.
- * @typed: as it can be typed, "driver 4711"; else "driver (4711)"
- */
-static void add_process(const struct why_answer *answer, const struct model_callback *callback,
-			bool typed, char *list, size_t size)
-{
-	const struct model_process *process = callback->process;
-	char label[WHY_LABEL_MAX], name[WHY_LABEL_MAX];
-	bool hosts = false, several = false;
-	size_t used = strlen(list);
-
-	summary_callback_name(callback, label, sizeof(label));
-	for (unsigned i = 0; i < model_count(answer->model, MODEL_CALLBACK); i++) {
-		const struct model_callback *other = model_callback(answer->model, i);
-
-		if (other->process == process ||
-		    strcmp(summary_callback_name(other, name, sizeof(name)), label) != 0)
-			continue;
-		several = true;
-		hosts |= other->process->host != process->host;
-	}
-	if (several)
-		(void)snprintf(list + used, size - used, "%s%s %s%" PRId32 "%s%s%s",
-			       used ? ", " : "", process->name, typed ? "" : "(", process->pid,
-			       typed ? "" : ")", hosts ? " @" : "", hosts ? process->hostname : "");
-}
-
 char *why_ways_of(const struct why_answer *answer, bool is_chain, uint32_t index, bool typed,
 		  char *buffer, size_t size)
 {
-	const struct chains_path *step[CHAINS_STEPS_MAX];
-	const struct model_process *last = NULL;
-	unsigned steps;
-
-	*buffer = '\0';
-	if (!is_chain) {
-		add_process(answer, model_callback(answer->model, index), typed, buffer, size);
-		return buffer;
-	}
-	steps = chains_steps(chains_path(answer->chains, index), step);
-	for (unsigned i = 0; i < steps; i++) {
-		bool again = !step[i]->callback;
-
-		for (unsigned k = 0; k < i && !again && !typed; k++)
-			again = step[k]->callback &&
-				step[k]->callback->process == step[i]->callback->process;
-		if (again || step[i]->callback->process == last)
-			continue;
-		last = step[i]->callback->process;
-		add_process(answer, step[i]->callback, typed, buffer, size);
-	}
-	return buffer;
+	return is_chain ? report_ways_chain(answer->model, chains_path(answer->chains, index),
+					    typed, buffer, size)
+			: report_ways_callback(answer->model, model_callback(answer->model, index),
+					       typed, buffer, size);
 }
 
 char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size)

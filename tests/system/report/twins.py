@@ -72,6 +72,9 @@ def chains(place, work):
     check(sorted(name for name in found if name.startswith(costmap)) == sorted(names), "top has", found, pids)
     told = [[row["arrived"], row["p50_ns"], row["max_ns"]] for row in rows(place, "flow", trace)["chains"]]
     check(all(values in told for values in found.values()), "top has", found, "flow has", told)
+    ways = [row["processes"] for row in rows(place, "flow", trace)["chains"] if row["path"].endswith("/obstacles -> /perception/costmap")]
+    check(sorted(ways) == sorted(name[len(costmap) + 2:-1] for name in names), "flow has the processes", ways)
+    check(re.search(r"Max +Processes +Chain$", kymo(place, "flow", trace), re.M), "flow has no column of processes")
     for name in names:
         ways = name[len(costmap):]
         why = rows(place, "why", trace, "/lidar_driver -> /perception/costmap" + ways, "--all")
