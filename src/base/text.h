@@ -108,6 +108,15 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
 char *text_shell(char *out, size_t size, const char *text);
 
 /**
+ * text_hints() - each command of @text that reads a trace names it: "`kymo report TRACE --section
+ * nodes` lists them"
+ * @operand: the trace, as a shell takes it; "" or NULL: commands need not name it
+ *
+ * Context: wait-free. Return: @buffer.
+ */
+char *text_hints(char *buffer, size_t size, const char *text, const char *operand);
+
+/**
  * text_path_word() - @text as one part of a path, and of a condition on it in a database
  *
  * Letters, digits, '.', '_' and '-' stay, other bytes become '_'; "", "." and ".." become

@@ -3,6 +3,7 @@
  * What is text: the one place that decides which characters of other programs may be printed, and
  * what is written instead of the others, for a terminal, in JSON and in CSV. See text.h.
  */
+#include "base/array.h"
 #include "base/text.h"
 
 #include <arpa/inet.h>
@@ -299,4 +300,48 @@ char *host_of_url(const char *url, char *host, size_t size)
 	else
 		snprintf(host, size, "%.*s", (int)strcspn(begin, ":/?#"), begin);
 	return host;
+}
+
+/* At "`kymo VERB", the length of that if the verb reads a trace; else 0. */
+static size_t command_length(const char *text)
+{
+	static const char *const verbs[] = { "report", "why",  "flow",  "info",
+					     "events", "dump", "query", "top" };
+	static const char begin[] = "`kymo ";
+	const char *verb = text + sizeof(begin) - 1;
+
+	if (strncmp(text, begin, sizeof(begin) - 1) != 0)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+		const size_t length = strlen(verbs[i]);
+
+		if (strncmp(verb, verbs[i], length) == 0 &&
+		    (verb[length] == '`' || verb[length] == ' '))
+			return (size_t)(verb - text) + length;
+	}
+	return 0;
+}
+
+char *text_hints(char *buffer, size_t size, const char *text, const char *operand)
+{
+	size_t used = 0, length;
+
+	*buffer = '\0';
+	while (*text && used < size) {
+		const char *next = strchr(text + 1, '`');
+
+		length = command_length(text);
+		if (length && operand && *operand)
+			used += (size_t)snprintf(buffer + used, size - used, "%.*s %s", (int)length,
+						 text, operand);
+		else
+			length = 0;
+		text += length;
+		if (used >= size)
+			break;
+		length = next ? (size_t)(next - text) : strlen(text);
+		used += (size_t)snprintf(buffer + used, size - used, "%.*s", (int)length, text);
+		text += length;
+	}
+	return buffer;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/tables/tables.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "report/report_internal.h"
 #include "summary/summary_file.h"
 
@@ -195,6 +196,7 @@ static int print_sections(struct report *report, bool *must_show)
 static int print_all(struct report *report)
 {
 	const char *why;
+	char text[2048];
 	bool must_show = false;
 
 	report->hosts = report_host_count(report);
@@ -205,7 +207,8 @@ static int print_all(struct report *report)
 	why = must_show ? report_why_empty(report) : NULL;
 	report_remarks(report);
 	if (why) {
-		table_value_text(report->table, "why_empty", "Nothing to show", why);
+		table_value_text(report->table, "why_empty", "Nothing to show",
+				 text_hints(text, sizeof(text), why, report->options->operand));
 		return KYMO_EXIT_EMPTY;
 	}
 	report_worst(report);

@@ -176,3 +176,14 @@ uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
 	}
 	return lost;
 }
+
+char *cli_operand(char *buffer, size_t size, int argc, char **argv)
+{
+	char word[1024];
+
+	*buffer = '\0';
+	for (int i = 0; i < argc; i++)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s", i ? " " : "",
+			       text_shell(word, sizeof(word), argv[i]));
+	return buffer;
+}

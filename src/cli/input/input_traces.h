@@ -41,6 +41,10 @@ void cli_traces_one(struct cli_traces *traces, const char *path);
  */
 int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err);
 
+/** cli_operand() - the operands that are traces, as a shell takes them; "" if none was typed.
+ * Return: @buffer. */
+char *cli_operand(char *buffer, size_t size, int argc, char **argv);
+
 /**
  * cli_traces_open() - open them as one, none of them twice, and compare their clocks: with several
  * hosts that reads everything once

@@ -167,6 +167,7 @@ static int try_spans(struct answer *answer, const struct options *o,
 		.begin_ns = flow->begin_ns,
 		.end_ns = flow->end_ns,
 		.clock = flow->clock,
+		.operand = flow->operand,
 		.progress = flow->progress,
 		.context = flow->context,
 	};
@@ -246,8 +247,10 @@ static int answer_asked(int argc, char **argv, const struct options *o, struct f
 			const char *span, struct answer_kept *kept, struct kymo_err *err)
 {
 	struct answer answer;
+	char operand[4096];
 	int status;
 
+	flow->operand = cli_operand(operand, sizeof(operand), argc, argv);
 	if (o->capture.count || o->model)
 		*kept->command = '\0'; /* an answer is kept for traces alone */
 	if (answer_recall(kept, argc, argv))

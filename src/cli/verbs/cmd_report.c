@@ -184,18 +184,6 @@ static int answer_report(struct answer *answer, struct report_options *report,
 	return answer_close(answer, status, o->strict);
 }
 
-/* The operands as a shell takes them, for the commands that the report names. Return: @buffer. */
-static char *quoted(char *buffer, size_t size, int argc, char **argv)
-{
-	char word[1024];
-
-	*buffer = '\0';
-	for (int i = 0; i < argc; i++)
-		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s", i ? " " : "",
-			       text_shell(word, sizeof(word), argv[i]));
-	return buffer;
-}
-
 static int check_output(const struct report_wishes *o, struct kymo_err *err)
 {
 	if (o->html)
@@ -281,7 +269,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.limit = o.limit,
 		.window_ns = o.window_ns,
 		.unlimited = o.all,
-		.operand = quoted(operand, sizeof(operand), argc, argv),
+		.operand = cli_operand(operand, sizeof(operand), argc, argv),
 	};
 	if ((o.model && behaviours_read(&behaviours, o.model, err)) || cli_captures("report", &o.capture, &captures, err)) {
 		behaviours_free(behaviours);

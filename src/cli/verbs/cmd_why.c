@@ -179,7 +179,10 @@ static int answer_asked(int argc, char **argv, const struct options *o, struct w
 {
 	struct captures *captures = NULL;
 	struct answer answer;
+	char operand[4096];
 	int status = -1;
+
+	why->operand = cli_operand(operand, sizeof(operand), argc, argv);
 
 	if (o->capture.count || o->model)
 		*kept->command = '\0';		/* an answer is kept for traces alone */

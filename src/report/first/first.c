@@ -195,7 +195,11 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 				   true);
 	if (trust->damaged)
 		lines += first_fold(table, "", "",
-				    "The trace is damaged: `kymo info` lists the places.", true);
+				    text_hints(text, sizeof(text),
+						 "The trace is damaged: `kymo info` lists the "
+						 "places.",
+						 options->operand),
+				    true);
 	return lines;
 }
 
@@ -280,7 +284,7 @@ void first_print(struct table *table, const struct summary *summary,
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
 	unsigned lines = print_head(table, summary, options) + 3 + options->lines;
-	struct first_room room = { 0 };
+	struct first_room room = { .operand = options->operand };
 	const unsigned least = lines + first_tables(table, summary, &room, false);
 
 	table_note(table, "%s", "");

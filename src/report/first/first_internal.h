@@ -33,6 +33,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 #define FIRST_KINDS 5u
 #define FIRST_ROWS 5u
 struct first_room {
+	const char *operand; /* as in struct first_options */
 	unsigned rows[FIRST_KINDS];
 };
 

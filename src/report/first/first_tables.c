@@ -273,10 +273,21 @@ static void timers_text(const struct summary *summary, char *buffer, size_t size
 			       other == timers ? "not judged" : "none a period late");
 }
 
+/* What a command of its own needs behind it; " TRACE" if that is long. */
+static const char *trace_of(const struct kind *kind, const struct first_room *room, char trace[40])
+{
+	if (strncmp(kind->section, "--", 2) == 0 || !*room->operand)
+		return "";
+	(void)snprintf(trace, 40, " %s", strlen(room->operand) < 30 ? room->operand : "TRACE");
+	return trace;
+}
+
 /* "8 more callbacks: --section callbacks" of each table that was cut or left out. */
 static void more_text(const struct summary *summary, const struct first_room *room, char *buffer,
 		      size_t size)
 {
+	char trace[40];
+
 	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
 		const unsigned rows = room->rows[i];
@@ -286,9 +297,9 @@ static void more_text(const struct summary *summary, const struct first_room *ro
 
 		free(list.row);
 		if (more)
-			(void)snprintf(buffer + used, size - used, "%u %s%s: %s. ", more,
+			(void)snprintf(buffer + used, size - used, "%u %s%s: %s%s. ", more,
 				       rows ? "more " : "", more == 1 ? kinds[i].one : kinds[i].key,
-				       kinds[i].section);
+				       kinds[i].section, trace_of(&kinds[i], room, trace));
 		else if (list.hidden)
 			(void)snprintf(buffer + used, size - used, "%u start-up %s hidden: --all. ",
 				       list.hidden, list.hidden == 1 ? kinds[i].one : kinds[i].key);

@@ -271,13 +271,14 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 static int print(struct flow *flow, bool *lost, struct kymo_err *err)
 {
 	bool tree = flow->options->message || flow->options->at_ns != INT64_MIN;
-	char why[512];
+	char why[1024], text[2048];
 
 	print_facts(flow, lost);
 	report_print_hosts(flow->table, flow->options->align);
 	if (tree ? !chains_tree_count(flow->chains) : !flow->chains_shown) {
 		table_value_text(flow->table, "why_empty", "Nothing to show",
-				 why_empty(flow, why, sizeof(why)));
+				 text_hints(text, sizeof(text), why_empty(flow, why, sizeof(why)),
+					      flow->options->operand));
 		return KYMO_EXIT_EMPTY;
 	}
 	if (tree) {

@@ -112,7 +112,7 @@ static void print_incomplete(struct report *report, unsigned unnamed, uint64_t l
 {
 	const unsigned all = model_count(report->model, MODEL_CALLBACK);
 	const unsigned damage = kymo_ctf_warning_count(report->reader);
-	char text[512] = "";
+	char text[512] = "", whole[2048];
 	size_t used = 0;
 
 	if (unnamed)
@@ -132,7 +132,9 @@ static void print_incomplete(struct report *report, unsigned unnamed, uint64_t l
 			       "%sthe trace is damaged: `kymo info` lists the places",
 			       used ? "; " : "");
 	if (*text || report->options->format != TABLE_TEXT)
-		table_value_text(report->table, "incomplete", "Incomplete", *text ? text : NULL);
+		table_value_text(report->table, "incomplete", "Incomplete", *text ? text_hints(whole, sizeof(whole), text,
+					      report->options->operand)
+				      : NULL);
 }
 
 void report_facts(struct report *report)
@@ -199,11 +201,12 @@ const char *report_why_empty(const struct report *report)
 		       "`kymo events` shows what it contains.";
 	if (facts->ros_events && facts->ros_events == facts->init_events)
 		return "The trace has only initialization events: nodes were created, but no callback "
-		       "ran and no message was sent while it was recorded. `--section nodes` shows "
+		       "ran and no message was sent while it was recorded. `kymo report --section nodes` shows "
 		       "them.";
 	if (selection_any(options->selection))
-		return "Nothing in the trace matches --node, --topic and --process. `--section nodes`, "
-		       "`topics` and `processes` without them show the names in the trace.";
+		return "Nothing in the trace matches --node, --topic and --process. `kymo report "
+		       "--section nodes --section topics --section processes` lists the names "
+		       "in the trace.";
 	if (options->begin_ns != INT64_MIN || options->end_ns != INT64_MAX)
 		return "Nothing happened between --begin and --end.";
 	if (options->sections && report->none)
@@ -243,12 +246,13 @@ static bool has_no_callbacks(const struct report *report, const struct model_pro
 __attribute__((format(printf, 2, 3))) static void remark(struct report *report, const char *format,
 							 ...)
 {
-	char text[1024];
+	char plain[1024], text[2048];
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
+	(void)vsnprintf(plain, sizeof(plain), format, args);
 	va_end(args);
+	text_hints(text, sizeof(text), plain, report->options->operand);
 	if (!report->options->first) {
 		table_note(report->table, "%s", text);
 		return;

@@ -35,6 +35,7 @@ static void hosts_of_path(struct report *report, const struct caret_path *path)
 	const struct model_process *first = path->process[0],
 				   *last = path->process[path->records.columns - 1];
 	char ns[TEXT_QUANTITY_MAX];
+	const char *operand = report->options->operand ? report->options->operand : "";
 	int64_t error_ns = 0;
 
 	for (size_t i = 0; i < path->count[CARET_ALL]; i++) {
@@ -47,7 +48,8 @@ static void hosts_of_path(struct report *report, const struct caret_path *path)
 		return;
 	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
 		table_note(report->table, "%s begins on %s and ends on %s, whose clocks do not compare: so how long it takes is not known "
-			   "(kymo report --section hosts).", path->path->name, first->hostname, last->hostname);
+			   "(kymo report%s%s --section hosts).", path->path->name, first->hostname, last->hostname,
+			   *operand ? " " : "", operand);
 	else
 		table_note(report->table, "%s begins on %s and ends on %s: its times are wrong by up to %s.", path->path->name,
 			   first->hostname, last->hostname, text_ns(ns, error_ns));

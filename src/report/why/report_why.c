@@ -360,7 +360,7 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 
 static int print_answer(struct why_answer *answer)
 {
-	char text[2560];
+	char text[2560], whole[4096];
 
 	if (answer->instances) {
 		why_print(answer);
@@ -371,7 +371,9 @@ static int print_answer(struct why_answer *answer)
 		return KYMO_EXIT_OK;
 	}
 	table_value_text(answer->table, "trace", "Trace", answer->path);
-	table_value_text(answer->table, "why_empty", "Nothing to show", why_empty(answer, text, sizeof(text)));
+	table_value_text(answer->table, "why_empty", "Nothing to show",
+			 text_hints(whole, sizeof(whole), why_empty(answer, text, sizeof(text)),
+				      answer->options->operand));
 	return KYMO_EXIT_EMPTY;
 }
 

@@ -41,6 +41,8 @@ struct why_options {
 	/* what was on the wire meanwhile; NULL: not known */
 	const struct captures *captures;
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+	const char *operand; /* what commands name the trace, as a shell takes it; NULL or "": they
+				need not */
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;

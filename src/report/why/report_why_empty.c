@@ -80,7 +80,7 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 
 	if (missing)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace.%s%s%s", missing,
-			 near ? " Did you mean " : " `kymo report --section nodes` and `--section topics` list them.",
+			 near ? " Did you mean " : " `kymo report --section nodes --section topics` lists them.",
 			 near ? near : "", near ? "?" : "");
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "

@@ -199,6 +199,7 @@ int why_flow_goals(struct kymo_ctf_reader *reader, const char *path,
 {
 	const char *named = why_goals_named(options->callback);
 	struct goal_answer *answer = calloc(1, sizeof(*answer));
+	char text[2048];
 	int status;
 
 	if (!answer)
@@ -217,10 +218,12 @@ int why_flow_goals(struct kymo_ctf_reader *reader, const char *path,
 		status = err_no_memory(err);
 	else if (status == 2)
 		table_value_text(table, "why_empty", "Nothing to show",
-				 !answer->chosen
+				 text_hints(text, sizeof(text),
+					      !answer->chosen
 					 ? why_goals_open()
 					 : "No goal of that action that has ended was under way at that "
-					   "time. Without --at, `kymo flow` shows the longest one.");
+					   "time. Without --at, `kymo flow` shows the longest one.",
+					      options->operand));
 	why_goals_free(answer);
 	free(answer);
 	return status;

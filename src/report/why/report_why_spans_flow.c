@@ -140,7 +140,7 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 	struct span_answer *answer = calloc(1, sizeof(*answer));
 	const char *ways = options->callback ? why_ways_in(options->callback) : NULL;
 	struct why_options chosen = *options;
-	char name[1024];
+	char name[1024], text[2048];
 	int status;
 
 	if (!answer)
@@ -162,13 +162,15 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 		print(answer, table);
 	else if (status == 2)
 		table_value_text(table, "why_empty", "Nothing to show",
-				 options->callback
+				 text_hints(text, sizeof(text),
+					      options->callback
 					 ? "No loop or span of that name ran at that time. `kymo dump "
 					   "--begin TIME` shows the events after it; without --at, "
 					   "`kymo flow` shows the longest instance."
 					 : "The worst loop or span of the trace did not run at that "
 					   "time. Name the one that did (`kymo report` lists them), or "
-					   "leave out --at.");
+					   "leave out --at.",
+					      options->operand));
 	why_spans_free(answer);
 	free(answer);
 	return status;

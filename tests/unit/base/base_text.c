@@ -275,6 +275,23 @@ static void folded_text(void **state)
 	free(out);
 }
 
+static void hints(void **state)
+{
+	char out[128];
+
+	(void)state;
+	assert_string_equal(text_hints(out, sizeof(out), "`kymo why` and `kymo report --all` do.",
+				       "'a b'"),
+			    "`kymo why 'a b'` and `kymo report 'a b' --all` do.");
+	assert_string_equal(text_hints(out, sizeof(out), "`kymo record` `kymo events` `kymo event",
+				       "t"),
+			    "`kymo record` `kymo events t` `kymo event");
+	assert_string_equal(text_hints(out, sizeof(out), "`kymo why`", ""), "`kymo why`");
+	assert_string_equal(text_hints(out, sizeof(out), "`kymo why`", NULL), "`kymo why`");
+	assert_string_equal(text_hints(out, 14, "x `kymo flow` y", "trace"), "x `kymo flow ");
+	assert_string_equal(text_hints(out, sizeof(out), "", "trace"), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +306,7 @@ int main(void)
 		cmocka_unit_test(simple_text),
 		cmocka_unit_test(shell_words),
 		cmocka_unit_test(folded_text),
+		cmocka_unit_test(hints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
