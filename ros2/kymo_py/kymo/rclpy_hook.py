@@ -25,6 +25,7 @@ import functools
 import importlib.abc
 import importlib.machinery
 import inspect
+import itertools
 import os
 import re
 import sys
@@ -54,9 +55,13 @@ _FACTS = {
     'exists': (ctypes.c_char, _ADDRESS, _ADDRESS),
     'hooked': (),
     'gil': (ctypes.c_bool,),
-    'resume': (_ADDRESS,),
+    'resume': (_ADDRESS, ctypes.c_uint64, ctypes.c_uint64),
+    'await': (_ADDRESS, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, _ADDRESS),
 }
 _TASKS_MAX = 4096   # functions that are tasks
+# What a coroutine waits for, as in ros2_kymo:callback_await.
+_UNKNOWN, _FUTURE, _RESPONSE, _TASK, _SLEEP, _GOAL, _RESULT = range(7)
+_DEEP = 64          # coroutines that await one another, at most
 
 
 class _Tracer:
@@ -74,6 +79,8 @@ class _Tracer:
         self.tasks = {}                 # code objects that are tasks, by address: they stay alive
         self.named = set()              # of them, those that have a symbol in the trace
         self.clients = set()            # addresses of clients whose callback has a symbol
+        self.coroutines = itertools.count(1)
+        self.awaited = weakref.WeakKeyDictionary()  # what a future is of: a kind and a handle
         self.wrapped = weakref.WeakSet()    # entities whose callback was replaced
         self.undo = [self._unwrap]      # what to call when kymo is detached
 
@@ -106,37 +113,78 @@ def _symbol(callback):
     return f'{module or "?"}.{name}'.encode()
 
 
+def _innermost(awaits):
+    """What a coroutine waits for at the end of all its awaits, and whether a function on the way there sleeps."""
+    sleeps = False
+    for _ in range(_DEEP):
+        code = getattr(awaits, 'cr_code', None) or getattr(awaits, 'gi_code', None)
+        sleeps = sleeps or (code is not None and code.co_name.startswith('sleep'))
+        frame = getattr(awaits, 'gi_frame', None)
+        following = getattr(awaits, 'cr_await', None) or getattr(awaits, 'gi_yieldfrom', None)
+        if following is None and frame is not None:
+            following = frame.f_locals.get('self')     # of its __await__()
+        if isinstance(following, _Steps):
+            following = following.coroutine
+        if following is None:
+            break
+        awaits = following
+    return awaits, sleeps
+
+
+def _waits_for(tracer, coroutine, yielded):
+    """Kind and handle, as in ros2_kymo:callback_await."""
+    awaits, sleeps = _innermost(coroutine)
+    for future in awaits, yielded:
+        with contextlib.suppress(TypeError):    # not every object can be in a dictionary
+            if future in tracer.awaited:
+                return tracer.awaited[future]
+    if sleeps:
+        return _SLEEP, None
+    kinds = [type(future).__name__ for future in (awaits, yielded)]
+    if any('Task' in kind for kind in kinds):
+        return _TASK, None
+    return (_FUTURE if any('Future' in kind for kind in kinds) else _UNKNOWN), None
+
+
 class _Steps:
     """Awaits a coroutine; the callback has one run for each time that it gets the thread."""
 
     def __init__(self, tracer, address, coroutine):
-        self._tracer, self._address, self._coroutine = tracer, address, coroutine
-        self._resume = None     # for all times but the first
+        self._tracer, self._address, self.coroutine = tracer, address, coroutine
+        self._number, self._awaits = next(tracer.coroutines), 0
+
+    def _suspend(self, yielded):
+        kind, handle = _UNKNOWN, None
+        with contextlib.suppress(Exception):    # the program is not ours
+            kind, handle = _waits_for(self._tracer, self.coroutine, yielded)
+        self._awaits += 1
+        getattr(self._tracer, 'await')(self._address, self._number, self._awaits, kind, handle)
 
     def _step(self, function, argument):
-        if self._resume:
-            self._resume(self._address)
+        if self._awaits:
+            self._tracer.resume(self._address, self._number, self._awaits)
         self._tracer.callback_start(self._address, False)
         try:
-            return function(argument)
+            yielded = function(argument)
+            self._suspend(yielded)
+            return yielded
         finally:
             self._tracer.callback_end(self._address)
 
     def __await__(self):
-        function, argument = self._coroutine.send, None
+        function, argument = self.coroutine.send, None
         while True:
             try:
                 awaited = self._step(function, argument)
             except StopIteration as stop:
                 return stop.value
-            self._resume = self._tracer.resume
             try:
-                function, argument = self._coroutine.send, (yield awaited)
+                function, argument = self.coroutine.send, (yield awaited)
             except GeneratorExit:
-                self._coroutine.close()
+                self.coroutine.close()
                 raise
             except BaseException as error:  # it is the callback's, wherever it comes from
-                function, argument = self._coroutine.throw, error
+                function, argument = self.coroutine.throw, error
 
 
 def _wrapper(tracer, callback, address=None):
@@ -233,6 +281,12 @@ def _patch_class(name, tell):
     return patch
 
 
+def _known(tracer, future, kind, handle):
+    """Who awaits this future waits for that."""
+    with contextlib.suppress(TypeError):    # not every object can be in a dictionary
+        tracer.awaited[future] = kind, handle
+
+
 # ---- executors and callback groups ----
 
 def _tell_executor(tracer, executor):
@@ -281,22 +335,22 @@ def tell_member(tracer, group, entity):
 
 
 def _task(tracer, callback):
-    """What an executor shall run for this task, which is a function or a coroutine."""
+    """What an executor shall run for this task, which is a function or a coroutine; and its address in the trace."""
     its = getattr(callback, 'cr_code', None)
     function = callback
     while not its and isinstance(function, functools.partial):
         function = function.func
     its = its or getattr(getattr(function, '__func__', function), '__code__', type(function))
     if _is_of_rclpy(function) or _is_ours(function) or (id(its) not in tracer.tasks and len(tracer.tasks) >= _TASKS_MAX):
-        return callback
+        return callback, None
     if tracer.tasks.setdefault(id(its), its) is its and its not in tracer.named:
         tracer.named.add(its)
         tracer.rclcpp_callback_register(id(its), _symbol(callback))
     if inspect.iscoroutine(callback):
         async def steps():
             return await _Steps(tracer, id(its), callback)
-        return steps()
-    return _wrapper(tracer, callback, id(its))[0]
+        return steps(), id(its)
+    return _wrapper(tracer, callback, id(its))[0], id(its)
 
 
 _here = threading.local()
@@ -327,11 +381,15 @@ def _patch_executors(tracer, module):
 
     @functools.wraps(original)
     def create_task(self, callback, *args, **kwargs):
+        address = None
         try:
-            callback = _task(tracer, callback)
+            callback, address = _task(tracer, callback)
         except Exception as error:  # the program is not ours
             complain(f'a task is not recorded: {error}')
-        return original(self, callback, *args, **kwargs)
+        task = original(self, callback, *args, **kwargs)
+        if address:
+            _known(tracer, task, _TASK, address)
+        return task
     tracer.set(executor, 'create_task', create_task)
 
 
@@ -358,6 +416,7 @@ def of_client(tracer, callback, client):
 
 
 def _watch(tracer, future, client):
+    _known(tracer, future, _RESPONSE, client)
     add, alive = type(future).add_done_callback, weakref.ref(future)    # the future does not hold itself
     future.add_done_callback = lambda callback: add(alive(), of_client(tracer, callback, client))
 
@@ -365,6 +424,11 @@ def _watch(tracer, future, client):
 def _patch_client(tracer, module):
     _after(tracer, module.Client, 'call_async', lambda _, future, client, *args: _watch(tracer, future, client.handle.pointer))
     _before(tracer, module.Client, 'destroy', lambda _, client: tracer.clients.discard(client.handle.pointer))
+
+
+def _patch_action_client(tracer, module):
+    for name, kind in ('send_goal_async', _GOAL), ('_get_result_async', _RESULT):
+        _after(tracer, module.ActionClient, name, lambda _, future, *args, kind=kind: _known(tracer, future, kind, None))
 
 
 TELLS = {b's': _tell_subscription, b't': _tell_timer, b'v': _tell_service, None: _tell_nothing}
@@ -377,6 +441,7 @@ _MODULES = {
     'rclpy.callback_groups': lambda tracer, module: _after(
         tracer, module.CallbackGroup, 'add_entity', lambda _, _result, group, entity: tell_member(tracer, group, entity)),
     'rclpy.client': _patch_client,
+    'rclpy.action.client': _patch_action_client,
     'rclpy.executors': _patch_executors,
     'rclpy.node': _patch_node,
 }

@@ -12,7 +12,9 @@ KYMO_EXPORT void kymo__python_executor(const void *executor, const char *type);
 KYMO_EXPORT void kymo__python_group(const void *executor, const void *group, bool reentrant);
 KYMO_EXPORT void kymo__python_member(char kind, const void *group, const void *handle);
 KYMO_EXPORT void kymo__python_gone(char kind, const void *object);
-KYMO_EXPORT void kymo__python_resume(const void *callback);
+KYMO_EXPORT void kymo__python_resume(const void *callback, uint64_t coroutine, uint64_t number);
+KYMO_EXPORT void kymo__python_await(const void *callback, uint64_t coroutine, uint64_t number,
+				    uint64_t awaited, const void *handle);
 
 void kymo__python_executor(const void *executor, const char *type)
 {
@@ -44,7 +46,14 @@ void kymo__python_gone(char kind, const void *object)
 }
 
 /* The callback_start that follows is of a coroutine that had awaited something. */
-void kymo__python_resume(const void *callback)
+void kymo__python_resume(const void *callback, uint64_t coroutine, uint64_t number)
 {
-	KYMO_RECORD(callback_resume, callback);
+	KYMO_RECORD(callback_resume, callback, coroutine, number);
+}
+
+/* The callback_end that follows is of a coroutine that awaits something. */
+void kymo__python_await(const void *callback, uint64_t coroutine, uint64_t number, uint64_t awaited,
+			const void *handle)
+{
+	KYMO_RECORD(callback_await, callback, coroutine, number, awaited, handle);
 }
