@@ -201,6 +201,7 @@ void model_destroy(struct model *model)
 	map_free(&model->sent);
 	map_free(&model->ways);
 	map_free(&model->places);
+	model_coroutines_free(model);
 	for (i = 0; i < model->trace_count; i++)
 		free(model->trace[i].pause);
 	free(model->trace);

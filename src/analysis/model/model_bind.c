@@ -17,10 +17,10 @@ static const char *const providers[] = { "ros2", "ros2_caret" };
 
 /* In the order in which doubt() and finish() are called. */
 const struct model_part *const model_parts[MODEL_PARTS] = {
-	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
-	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,
-	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
-	&model_actions,   &model_code,
+	&model_objects,   &model_callbacks, &model_groups, &model_links, &model_services,
+	&model_lifecycle, &model_flow,      &model_intra,  &model_runs,  &model_executors,
+	&model_caret,     &model_content,   &model_path,   &model_lost,  &model_actions,
+	&model_code,      &model_awaits,
 };
 
 static handler handler_of(unsigned point)

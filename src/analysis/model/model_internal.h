@@ -199,6 +199,12 @@ struct model {
 	unsigned goal_count, next_over;
 	uint64_t last_goal;
 
+	struct coroutines {
+		struct map waiting; /* (number, process index) -> struct coroutine */
+		struct coroutine *oldest, *newest, *unused, *all;
+		unsigned count;
+	} coroutines; /* of rclpy, model_awaits.c */
+
 	struct copy *copy;		/* ring of COPIES_MAX, created with the first one */
 	unsigned next_copy;
 
@@ -229,12 +235,11 @@ struct model_part {
 };
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
-	model_links, model_flow, model_intra, model_runs, model_executors,
-	model_services, model_caret, model_content, model_path, model_lost, model_actions,
-	model_code;
+	model_links, model_flow, model_intra, model_runs, model_executors, model_services,
+	model_caret, model_content, model_path, model_lost, model_actions, model_code, model_awaits;
 
 /* model_bind.c */
-#define MODEL_PARTS 16
+#define MODEL_PARTS 17
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */
@@ -255,6 +260,17 @@ bool model_frame_is_startup(const struct frame *frame);
 /* Of a goal with its ends. @first_result_ns: of its client's first goal; 0: it had no result. */
 bool model_goal_is_startup(const struct model *model, const struct model_goal *goal,
 			   int64_t first_result_ns);
+
+/* model_awaits.c */
+void model_coroutines_free(struct model *model);
+/* @frame begins after an await: its coroutine, if it is known. */
+void model_coroutine_resumed(struct model *model, const struct now *now, struct frame *frame);
+/* @frame ends: does its coroutine go on later? Sets frame->awaits. */
+void model_coroutine_awaits(struct model *model, const struct thread *thread, struct frame *frame);
+/* @frame has ended at @ns, and was reported. */
+void model_coroutine_ended(struct model *model, struct frame *frame, int64_t ns);
+/* Nobody needs @coroutine any more; NULL: nothing to do. */
+void model_coroutine_over(struct model *model, struct coroutine *coroutine);
 
 /* model_actions.c: a run of @thread ended that its executor called. */
 void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,

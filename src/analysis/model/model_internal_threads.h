@@ -38,8 +38,28 @@ struct frame {
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;
-	bool is_startup, is_resumed;	/* as in struct model_instance */
+	bool is_startup, is_resumed, awaits; /* as in struct model_instance */
+	struct coroutine *coroutine;         /* that it goes on with; NULL: none is known */
+	/* The await that ends it; 0: none. */
+	uint64_t coroutine_number, await_number;
+	struct model_await await; /* what it waits for */
 	struct model_message message;
+};
+
+/* A coroutine that waits, or that a frame goes on with. */
+struct coroutine {
+	struct model_coroutine pub;
+	uint64_t number, await_number; /* of the latest await */
+	uint32_t process;
+	int64_t ended_ns;          /* of the run that ended with it */
+	struct model_await waits;  /* what it waits for */
+	struct model_await *await; /* pub.await */
+	unsigned size;
+	struct model_message message; /* pub.message */
+	struct call *call;            /* that the first run serves */
+	uint64_t call_id;
+	struct coroutine *older, *newer; /* those that wait; or (newer) of the free list */
+	struct coroutine *next;          /* of all */
 };
 
 /* If callbacks are nested deeper than this, the model assumes that their ends were lost. */
@@ -54,6 +74,7 @@ struct thread {
 	bool many_streams;		/* per-CPU buffers: its events are in several streams */
 	unsigned left;			/* runs in progress of callbacks without room */
 	uint64_t resumes; /* the callback whose next start goes on after an await; 0: none */
+	uint64_t resumed_coroutine, resumed_await; /* the numbers of the two; 0: not known */
 
 	struct frame *frame;		/* callbacks in progress, the outermost first */
 	unsigned frame_count, frame_size;

@@ -100,6 +100,52 @@ void model_dds_cut(struct model_dds_cut *cut, const struct model_dds *dds, int64
 /** model_dds_part_name() - "dds_write", "network", "dds_read", "cache", "unsplit". */
 const char *model_dds_part_name(enum model_dds_part part);
 
+/* What a coroutine waits for; the numbers are those of ros2_kymo:callback_await. */
+enum model_awaited {
+	MODEL_AWAITED_UNKNOWN,
+	MODEL_AWAITED_FUTURE,
+	MODEL_AWAITED_RESPONSE, /* of a service */
+	MODEL_AWAITED_TASK,
+	MODEL_AWAITED_SLEEP,
+	MODEL_AWAITED_GOAL,   /* the answer whether a server accepts a goal */
+	MODEL_AWAITED_RESULT, /* of a goal */
+	MODEL_AWAITED_KINDS
+};
+
+/* The time from the end of one run of a coroutine to the start of the next one. */
+struct model_await {
+	int64_t begin_ns, end_ns;
+	enum model_awaited what;
+	const struct model_service *client; /* RESPONSE; NULL: not known */
+	const struct model_callback *task;  /* TASK; NULL: not known */
+	const struct model_thread *thread;  /* where it goes on */
+	uint64_t instance;                  /* the run that goes on */
+};
+
+/**
+ * model_awaited_text() - "the response of /add", "the task node.count", "a sleep"; "" if it is not
+ * known. Return: @buffer.
+ */
+const char *model_awaited_text(const struct model_await *await, char *buffer, unsigned size);
+
+/*
+ * A callback of rclpy that awaits: it is called once, and has a run for each time that it gets the
+ * thread.
+ */
+struct model_coroutine {
+	uint64_t id; /* of the first run */
+	const struct model_callback *callback;
+	/* Of the first run, as in struct model_instance. */
+	const struct model_thread *thread;
+	int64_t start_ns, due_ns;
+	bool is_startup;
+	const struct model_message *message;
+	uint64_t call;
+	/* Its awaits that are over, in order. */
+	const struct model_await *await;
+	unsigned awaits;
+};
+
 /* One run of a callback. */
 struct model_instance {
 	uint64_t id;		/* from 1, in order of start */
@@ -123,6 +169,10 @@ struct model_instance {
 	/* A coroutine that goes on after an await: no message, request or expiry of a timer called
 	 * it. Then there are no due_ns, idle_ns and message. */
 	bool is_resumed;
+	/* In instance(): it ends with an await, and its coroutine goes on in another run. */
+	bool awaits;
+	/* Of a run that awaits or is resumed; NULL: none, or its earlier runs are not known. */
+	const struct model_coroutine *coroutine;
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;
 	/* The message that it was called with; NULL: none or unknown. */

@@ -24,9 +24,11 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.is_intra = frame->is_intra,
 		.is_startup = frame->is_startup,
 		.is_resumed = frame->is_resumed,
+		.awaits = frame->awaits,
+		.coroutine = frame->coroutine ? &frame->coroutine->pub : NULL,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
-		.call = frame->call_id,
+		.call = frame->is_resumed ? 0 : frame->call_id,
 		.answered = frame->answered_id,
 		.published = frame->published,
 		.parent = depth ? frame[-1].id : 0,
@@ -50,6 +52,7 @@ static void frame_abandon(struct model *model, struct thread *thread, unsigned a
 	thread->frame[at].callback->open--;
 	thread->frame[at].callback->ended_ns = 0;
 	model_call_ended(model, &thread->frame[at], 0);
+	model_coroutine_over(model, thread->frame[at].coroutine);
 	thread->frame_count--;
 	memmove(&thread->frame[at], &thread->frame[at + 1],
 		(thread->frame_count - at) * sizeof(*thread->frame));
@@ -160,14 +163,6 @@ static void start_left(struct model *model, struct thread *thread)
 	thread->request = NULL;
 }
 
-static void on_callback_resume(struct model *model, const struct now *now)
-{
-	ARGS(callback_resume, now->event);
-
-	(void)model;
-	now->thread->resumes = args->callback.u;
-}
-
 /* When the run began, what for, and what was before. */
 static void frame_begin(struct model *model, const struct now *now, struct frame *frame,
 			struct callback *callback)
@@ -181,6 +176,11 @@ static void frame_begin(struct model *model, const struct now *now, struct frame
 	frame->is_resumed = thread->resumes && thread->resumes == callback->pub.address;
 	frame->due_ns = frame->is_resumed ? 0 : due_of(model, now, callback);
 	frame->idle_ns = frame->is_resumed ? -1 : idle_of(model, now, callback);
+	frame->awaits = false;
+	frame->coroutine = NULL;
+	frame->coroutine_number = 0;
+	if (frame->is_resumed)
+		model_coroutine_resumed(model, now, frame);
 	thread->resumes = 0;
 	if (callback->pub.timer && !callback->pub.timer->first_start_ns)
 		((struct timer *)callback->pub.timer)->pub.first_start_ns = now->ns;
@@ -267,6 +267,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 		frame_abandon(model, thread, at);
 		return;
 	}
+	model_coroutine_awaits(model, thread, &thread->frame[at]);
 	instance = instance_of(thread, &thread->frame[at], at);
 	instance.duration_ns = now->ns - instance.start_ns;
 	thread->frame[at].callback->open--;
@@ -278,6 +279,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 	model_call_ended(model, &thread->frame[at], now->ns);
 	if (!at && model->wants & WANT_GOALS)
 		model_goal_ran(thread, thread->frame[at].callback, instance.start_ns, now->ns);
+	model_coroutine_ended(model, &thread->frame[at], now->ns);
 	thread->frame_count = at;
 }
 
@@ -285,6 +287,7 @@ static void doubt_frames(struct model *model, struct thread *thread)
 {
 	(void)model;
 	thread->process->losses++;
+	thread->resumes = 0;
 	for (unsigned i = 0; i < thread->frame_count; i++)
 		thread->frame[i].doubtful = true;
 }
@@ -298,7 +301,6 @@ static void abandon_frames(struct model *model, struct thread *thread)
 #define ON(id) [KYMO_POINT_##id] = on_##id
 static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_start),
-	ON(callback_resume),
 	ON(callback_end),
 };
 

@@ -284,9 +284,13 @@ void model_call_started(struct model *model, struct thread *thread, struct frame
 
 	frame->call = frame->answered = NULL;
 	frame->call_id = frame->answered_id = 0;
+	if (frame->coroutine) {
+		frame->call = frame->coroutine->call;
+		frame->call_id = frame->coroutine->call_id;
+	}
 	response_settle(model, thread, frame);
 	thread->request = NULL;
-	if (!call || call->pub.id != thread->request_id)
+	if (!call || call->pub.id != thread->request_id || frame->is_resumed)
 		return;
 	if (frame->callback->pub.kind != MODEL_CALLBACK_SERVICE &&
 	    frame->callback->pub.kind != MODEL_CALLBACK_UNKNOWN)
@@ -307,7 +311,7 @@ void model_call_ended(struct model *model, const struct frame *frame, int64_t en
 {
 	struct call *call = frame->call, *answered = frame->answered;
 
-	if (call && call->pub.id == frame->call_id) {
+	if (call && call->pub.id == frame->call_id && !frame->awaits) {
 		call->running = false;
 		call->pub.callback_end_ns = end_ns;
 		call_over(model, call);

@@ -40,6 +40,9 @@ struct instance_row {
 	uint64_t id;
 	struct model_instance instance;	/* its message points to: */
 	struct model_message message;
+	uint64_t coroutine; /* of its coroutine; 0: none */
+	bool was_awaiting;
+	struct model_await await; /* before it, if it was awaiting */
 };
 
 enum outcome {

@@ -15,6 +15,10 @@ static void add_instance(struct tables_scan *scan, enum tables_id table,
 	row->instance.instance = *instance;
 	if (instance->message)
 		row->instance.message = *instance->message;
+	row->instance.coroutine = instance->coroutine ? instance->coroutine->id : 0;
+	row->instance.was_awaiting = instance->coroutine && instance->coroutine->awaits;
+	if (row->instance.was_awaiting)
+		row->instance.await = instance->coroutine->await[instance->coroutine->awaits - 1];
 }
 
 static void on_instance(void *context, const struct model_instance *instance)
