@@ -123,6 +123,7 @@ static void segment_words(char *out, size_t size, const struct compare_segment *
 		[SUMMARY_CANCELING] = " cancels",
 		[SUMMARY_KEEPING] = " sends the result",
 		[SUMMARY_AWAITING] = " waits",
+		[SUMMARY_AWAITED] = " awaits",
 	};
 
 	(void)snprintf(out, size, "%s%s%s%s%s", before[segment->what] ? before[segment->what] : "",

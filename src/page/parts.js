@@ -15,6 +15,7 @@ const segment_words = {
 	goal_way: ['way', 'request on its way'], result_way: ['way', 'result on its way'], asking: ['way', 'until it was accepted'],
 	accepting: ['publish', 'being accepted'], beginning: ['wait', 'accepted, until it executes'], canceling: ['kept', 'being canceled'],
 	keeping: ['take', 'ended, until the result is sent'], awaiting: ['idle', 'the client waits, and the server is not in the trace'],
+	awaited: ['idle', 'awaiting something'], resumed: ['run', 'running after an await'],
 };
 
 function swatch_of(what) {

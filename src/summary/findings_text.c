@@ -88,6 +88,9 @@ static void cause_text(const struct summary_finding *finding, char *buffer, size
 	case SUMMARY_AWAITING:
 		snprintf(buffer, size, "%s waited %s for it, usually %s", who, time, usual);
 		return;
+	case SUMMARY_AWAITED:
+		snprintf(buffer, size, "%s awaited something for %s, usually %s", who, time, usual);
+		return;
 	case SUMMARY_WHATS:
 		break;
 	}

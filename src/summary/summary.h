@@ -85,6 +85,7 @@ enum summary_counter {
 	SUMMARY_ABORTED,
 	SUMMARY_CANCELED,
 	SUMMARY_REJECTED,
+	SUMMARY_AWAITED_NS, /* chain: as SUMMARY_RUN_NS; coroutines awaited something */
 	SUMMARY_COUNTERS
 };
 
@@ -124,6 +125,7 @@ enum summary_what {
 	SUMMARY_CANCELING, /* the server stopped it */
 	SUMMARY_KEEPING,   /* it had ended, and the server did not send the result */
 	SUMMARY_AWAITING,  /* the client waited, and the server is not in the trace */
+	SUMMARY_AWAITED,   /* `who`, the callback of a coroutine, awaited something */
 	SUMMARY_WHATS
 };
 

@@ -33,18 +33,19 @@ const char *summary_kind_name(enum summary_kind kind)
 const char *summary_counter_name(enum summary_counter counter)
 {
 	static const char *const names[SUMMARY_COUNTERS] = {
-		"runs",        "unfinished",      "published",
-		"received",    "never_sent",      "never_received",
-		"not_yet",     "overwritten",     "cleared",
-		"late",        "overrun",         "missed",
-		"waited",      "waited_ns",       "run_ns",
-		"kept_ns",     "publish_ns",      "way_ns",
-		"wait_ns",     "take_ns",         "sent",
-		"cpu_runs",    "cpu_ns",          "cost_runs",
-		"allocations", "allocated_bytes", "lock_waits",
-		"lock_ns",     "lost_not_sent",   "lost_wire",
-		"lost_rejected", "lost_queue",    "lost_not_taken",
-		"aborted",       "canceled",      "rejected",
+		"runs",          "unfinished",      "published",
+		"received",      "never_sent",      "never_received",
+		"not_yet",       "overwritten",     "cleared",
+		"late",          "overrun",         "missed",
+		"waited",        "waited_ns",       "run_ns",
+		"kept_ns",       "publish_ns",      "way_ns",
+		"wait_ns",       "take_ns",         "sent",
+		"cpu_runs",      "cpu_ns",          "cost_runs",
+		"allocations",   "allocated_bytes", "lock_waits",
+		"lock_ns",       "lost_not_sent",   "lost_wire",
+		"lost_rejected", "lost_queue",      "lost_not_taken",
+		"aborted",       "canceled",        "rejected",
+		"awaited_ns",
 	};
 
 	return names[counter];
@@ -77,9 +78,9 @@ uint64_t summary_quantile(const struct summary_entity *entity, enum summary_dist
 const char *summary_what_name(enum summary_what what)
 {
 	static const char *const names[SUMMARY_WHATS] = {
-		"ran",        "kept",      "publishing", "on_its_way", "waited_for",
-		"taking",     "being_late", "accepting", "beginning",  "executing",
-		"canceling",  "keeping",   "awaiting",
+		"ran",       "kept",       "publishing", "on_its_way", "waited_for",
+		"taking",    "being_late", "accepting",  "beginning",  "executing",
+		"canceling", "keeping",    "awaiting",   "awaited",
 	};
 
 	return names[what];

@@ -66,6 +66,8 @@ static const enum summary_what what_of[] = {
 	[CHAINS_TRANSPORT] = SUMMARY_ON_ITS_WAY,
 	[CHAINS_WAIT] = SUMMARY_WAITED_FOR,
 	[CHAINS_TAKE] = SUMMARY_TAKING,
+	[CHAINS_AWAITED] = SUMMARY_AWAITED,
+	[CHAINS_RESUMED] = SUMMARY_RAN,
 };
 
 /* Who was it: the names of part @p of the chain's segments. */
@@ -175,6 +177,7 @@ static void take_times(struct chain *chain, struct summary_entity *entity)
 		[CHAINS_RUN] = SUMMARY_RUN_NS,         [CHAINS_CACHED] = SUMMARY_KEPT_NS,
 		[CHAINS_PUBLISH] = SUMMARY_PUBLISH_NS, [CHAINS_TRANSPORT] = SUMMARY_WAY_NS,
 		[CHAINS_WAIT] = SUMMARY_WAIT_NS,       [CHAINS_TAKE] = SUMMARY_TAKE_NS,
+		[CHAINS_AWAITED] = SUMMARY_AWAITED_NS, [CHAINS_RESUMED] = SUMMARY_RUN_NS,
 	};
 
 	for (unsigned p = 0; p < chain->stats->parts; p++)

@@ -65,6 +65,7 @@ static void token_release(struct chains *chains, struct chains_token *token)
 			token->path->pub.silent++;
 			token->path->pub.silent_unfinished += token->end_ns < 0;
 		}
+		chains_awaits_release(token->awaits);
 		token->next = chains->free_tokens;
 		chains->free_tokens = token;
 		token = parent;
@@ -164,15 +165,34 @@ static struct chains_publication *publication_of(struct chains *chains,
 	return NULL;
 }
 
-static void on_started(void *context, const struct model_instance *instance)
+/* @run begins: a message or a request called it, or nothing that is known. */
+static void called(struct chains *chains, struct chains_run *run,
+		   const struct model_instance *instance, const struct thread_state *thread)
 {
-	struct chains *chains = context;
-	struct thread_state *thread = chains_thread(chains, instance->thread);
 	const struct model_message *message = instance->message;
 	struct way way = { .thread = instance->thread,
 			   .start_ns = instance->start_ns,
 			   .is_startup = model_is_startup(instance) };
 	struct chains_publication *publication = NULL;
+
+	if (message) {
+		way.id = message->id;
+		way.publish_ns = message->publish_ns;
+		way.send_ns = message->send_ns;
+		way.take_ns = message->take_ns;
+		way.dds = message->dds;
+		way.source_ns = message->source_ns;
+		publication = message->id ? publication_of(chains, message) : NULL;
+	} else if (instance->call) {
+		publication = chains_request(chains, instance, &way);
+	}
+	chains_deliver(chains, run, publication, &way, thread);
+}
+
+static void on_started(void *context, const struct model_instance *instance)
+{
+	struct chains *chains = context;
+	struct thread_state *thread = chains_thread(chains, instance->thread);
 	struct chains_run *run = chains->free_runs;
 
 	if (!thread)
@@ -189,20 +209,10 @@ static void on_started(void *context, const struct model_instance *instance)
 		chains_answered_runs(thread, run);
 	chains_answered_end(chains, thread);
 	thread->run = run;
-	if (run->tokens)
-		return;
-	if (message) {
-		way.id = message->id;
-		way.publish_ns = message->publish_ns;
-		way.send_ns = message->send_ns;
-		way.take_ns = message->take_ns;
-		way.dds = message->dds;
-		way.source_ns = message->source_ns;
-		publication = message->id ? publication_of(chains, message) : NULL;
-	} else if (instance->call) {
-		publication = chains_request(chains, instance, &way);
-	}
-	chains_deliver(chains, run, publication, &way, thread);
+	if (instance->is_resumed && instance->callback->kind != MODEL_CALLBACK_UNKNOWN)
+		chains_resumes(chains, run, instance);
+	else if (!run->tokens)
+		called(chains, run, instance, thread);
 }
 
 /* The run of @instance, on @thread, is over. Except in damaged traces it is the innermost run. */
@@ -246,9 +256,13 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (!run)
 		return;
 	chains->failed |= !busy_add(&thread->busy, instance->start_ns, end_ns);
-	chains_arrived(chains, run->tokens, end_ns);
-	chains_link_ended(chains, run, instance->id, end_ns);
-	chains_served(chains, run, end_ns);
+	if (instance->awaits) {
+		chains_awaits(chains, run, instance);
+	} else {
+		chains_arrived(chains, run->tokens, end_ns);
+		chains_link_ended(chains, run, instance->id, end_ns);
+		chains_served(chains, run, end_ns);
+	}
 	run_free(chains, run);
 }
 

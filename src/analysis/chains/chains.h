@@ -31,6 +31,9 @@
  *   run        callback_start until the publish call; until callback_end when nothing follows or
  *              the next message is linked indirectly
  *   cached     after an indirect link: end of the callback until the publish call
+ *   awaited    of a coroutine: from the end of its run at an await until it goes on; `run` is its
+ *              first run then, and
+ *   resumed    its runs after that
  *
  * A path that ends with a topic ends where the publish call begins. Service calls have no publish
  * segment and, at the client, no take segment. If a client's callback ends the path, the path ends
@@ -55,7 +58,7 @@
 
 #define CHAINS_STEPS_MAX 64		/* steps of a path; later steps begin a new path */
 #define CHAINS_PATHS_MAX 100000
-#define CHAINS_STEP_SEGMENTS 5u /* of each step, at most */
+#define CHAINS_STEP_SEGMENTS 7u /* of each step, at most */
 #define CHAINS_SEGMENTS_MAX (CHAINS_STEPS_MAX * CHAINS_STEP_SEGMENTS)
 #define CHAINS_WORST_MAX 1000
 #define CHAINS_UNTAKEN_MAX 1000		/* untaken messages of a path that are kept by number */
@@ -85,6 +88,9 @@ enum chains_segment {
 	CHAINS_TRANSPORT,
 	CHAINS_WAIT,
 	CHAINS_TAKE,
+	CHAINS_AWAITED,
+	CHAINS_RESUMED,
+	CHAINS_SEGMENTS
 };
 
 /* One segment of an arrival's time. */
@@ -105,6 +111,9 @@ struct chains_hop {
 	struct model_dds dds;                 /* of that message */
 	int64_t start_ns, end_ns;             /* of the callback */
 	int64_t source_ns;                    /* source timestamp of that message */
+	/* Of a coroutine: its awaits, up to where the chain goes on. */
+	const struct model_await *await;
+	unsigned awaits;
 };
 
 /* One message's arrival at the end of a path. */
@@ -202,6 +211,7 @@ struct chains_tree_step {
 	uint64_t id;
 	int64_t begin_ns, end_ns;	/* end_ns -1: it did not end */
 	int64_t publish_ns, send_ns, take_ns, wait_ns;	/* of the message; 0: not known */
+	int64_t awaited_ns;             /* of a coroutine that ended: part of its time; else 0 */
 	bool is_asked;			/* the requested message */
 };
 #define CHAINS_TREE_MAX 10000
@@ -315,7 +325,8 @@ const struct chains_tree_step *chains_tree(const struct chains *chains, unsigned
  */
 bool chains_is_infrastructure(const struct model_topic *topic);
 
-/** chains_segment_name() - "run", "cached", "publish", "transport", "wait", "take". */
+/** chains_segment_name() - "run", "cached", "publish", "transport", "wait", "take", "awaited",
+ * "resumed". */
 const char *chains_segment_name(enum chains_segment segment);
 
 /** chains_link_name() - "direct", "periodic_async", "partial_sync", "latest". */

@@ -20,8 +20,6 @@
 /* Indices of objects that only this file creates; they do not collide with indices of the model. */
 #define MADE_UP 0x40000000u
 
-enum { SCOPE_MESSAGES, SCOPE_REQUESTS, SCOPE_SERVED, SCOPE_RESPONSES };
-
 /* The objects that represent a client in paths. */
 struct calls_client {
 	struct model_topic topic;
@@ -91,8 +89,9 @@ static void on_request(struct chains *chains, const struct model_call_step *step
 		step->call->client ? client_of(chains, step->call->client) : NULL;
 	struct chains_publication *publication;
 
-	publication =
-		thread && client ? message_new(chains, step, &client->sends, SCOPE_REQUESTS) : NULL;
+	publication = thread && client
+			      ? message_new(chains, step, &client->sends, CHAINS_SCOPE_REQUESTS)
+			      : NULL;
 	if (!publication)
 		return;
 	if (thread->run ? thread->run->tokens : thread->answered.tokens)
@@ -105,7 +104,7 @@ static void on_request(struct chains *chains, const struct model_call_step *step
 static void on_response(struct chains *chains, const struct model_call_step *step)
 {
 	struct chains_publication *served =
-		map_get(&chains->publications, step->call->id, SCOPE_SERVED);
+		map_get(&chains->publications, step->call->id, CHAINS_SCOPE_SERVED);
 	struct chains_run *run = chains_run_of(chains, step->thread);
 	struct calls_client *client =
 		step->call->client ? client_of(chains, step->call->client) : NULL;
@@ -118,7 +117,7 @@ static void on_response(struct chains *chains, const struct model_call_step *ste
 	if (client && parents && step->call->service) {
 		client->answers.process = step->call->service->process;
 		client->answers.node = step->call->service->node;
-		publication = message_new(chains, step, &client->answers, SCOPE_RESPONSES);
+		publication = message_new(chains, step, &client->answers, CHAINS_SCOPE_RESPONSES);
 		if (publication)
 			follow(chains, publication, step, parents);
 	}
@@ -138,8 +137,8 @@ void chains_answered_end(struct chains *chains, struct thread_state *thread)
 
 static void on_answered(struct chains *chains, const struct model_call_step *step)
 {
-	struct chains_publication *publication = map_get(&chains->publications, step->call->id,
-						  SCOPE_RESPONSES);
+	struct chains_publication *publication =
+		map_get(&chains->publications, step->call->id, CHAINS_SCOPE_RESPONSES);
 	struct thread_state *thread = chains_thread(chains, step->thread);
 	struct calls_client *client =
 		step->call->client ? client_of(chains, step->call->client) : NULL;
@@ -174,7 +173,7 @@ void chains_on_call_step(void *context, const struct model_call_step *step)
 		on_request(chains, step);
 		break;
 	case MODEL_CALL_REQUEST_TAKEN:
-		publication = map_get(&chains->publications, step->call->id, SCOPE_REQUESTS);
+		publication = map_get(&chains->publications, step->call->id, CHAINS_SCOPE_REQUESTS);
 		if (publication)
 			publication->take_ns = step->ns;
 		break;
@@ -204,7 +203,7 @@ struct chains_publication *chains_request(struct chains *chains,
 					  const struct model_instance *instance, struct way *way)
 {
 	struct chains_publication *publication =
-		map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
+		map_get(&chains->publications, instance->call, CHAINS_SCOPE_REQUESTS);
 
 	if (publication) {
 		way->publish_ns = way->send_ns = publication->publish_ns;
@@ -216,13 +215,13 @@ struct chains_publication *chains_request(struct chains *chains,
 void chains_served(struct chains *chains, struct chains_run *run, int64_t end_ns)
 {
 	struct chains_publication *served;
-	struct chains_window *window = &chains->call_window[SCOPE_SERVED - 1];
+	struct chains_window *window = &chains->call_window[CHAINS_SCOPE_SERVED - 1];
 
 	if (!chains->options.calls || !run->call || !run->tokens)
 		return;
 	window->most = CALLS_MAX;
-	served =
-		chains_publication(chains, window, &chains_nobody, run->call, SCOPE_SERVED, end_ns);
+	served = chains_publication(chains, window, &chains_nobody, run->call, CHAINS_SCOPE_SERVED,
+				    end_ns);
 	if (!served)
 		return;
 	served->tokens = run->tokens;

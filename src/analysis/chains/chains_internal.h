@@ -2,8 +2,8 @@
 /*
  * The inside of the chains, shared by chains.c (runs), chains_publish.c (messages), chains_path.c
  * (the tree of paths), chains_pattern.c (the user's pattern), chains_link.c (indirect links),
- * chains_calls.c (services), chains_stats.c (times of arrivals) and chains_tree.c (the tree of one
- * message).
+ * chains_calls.c (services), chains_awaits.c (coroutines), chains_stats.c (times of arrivals) and
+ * chains_tree.c (the tree of one message).
  *
  * A token is one step that happened: one run or publication, on one path. A run or publication has
  * one token for each path that it is part of. Tokens count references, and each token refers to its
@@ -62,6 +62,14 @@ struct chains_token {
 	int64_t publish_ns, send_ns, take_ns, wait_ns, source_ns;
 	struct model_dds dds;
 	int64_t start_ns, end_ns;
+	struct chains_awaits *awaits; /* counted reference; NULL: it never waited */
+};
+
+/* The awaits of a coroutine, which all tokens of its runs share. */
+struct chains_awaits {
+	uint32_t references;
+	unsigned count, size;
+	struct model_await *await;
 };
 
 struct chains_run {
@@ -158,7 +166,7 @@ struct chains {
 
 	struct map publications;	/* (id, scope) -> struct chains_publication */
 	struct array windows;		/* of struct chains_window *, by publisher */
-	struct chains_window call_window[3];	/* by scope */
+	struct chains_window call_window[4]; /* by scope */
 	struct array clients;		/* of struct calls_client *, by client */
 	struct array threads;		/* of struct thread_state *, by thread */
 	struct array latest;		/* of struct latest *, by callback */
@@ -206,6 +214,14 @@ void chains_deliver(struct chains *chains, struct chains_run *run,
 /* The runs of @tokens are over. */
 void chains_arrived(struct chains *chains, struct chains_token *tokens, int64_t end_ns);
 
+/* Scopes of the numbers of what is no message. */
+enum {
+	CHAINS_SCOPE_REQUESTS = 1,
+	CHAINS_SCOPE_SERVED,
+	CHAINS_SCOPE_RESPONSES,
+	CHAINS_SCOPE_AWAITS
+};
+
 /* chains_calls.c */
 void chains_on_call_step(void *context, const struct model_call_step *step);
 void chains_on_executor(void *context, const struct model_executor_interval *interval);
@@ -221,6 +237,24 @@ void chains_answered_end(struct chains *chains, struct thread_state *thread);
  */
 void chains_answered_runs(struct thread_state *thread, struct chains_run *run);
 void chains_calls_finish(struct chains *chains);
+
+/* chains_awaits.c */
+/* @instance ends with an await: takes over the tokens of @run. */
+void chains_awaits(struct chains *chains, struct chains_run *run,
+		   const struct model_instance *instance);
+/* @instance goes on after an await: @run has the tokens of the earlier run again. */
+void chains_resumes(struct chains *chains, struct chains_run *run,
+		    const struct model_instance *instance);
+void chains_awaits_release(struct chains_awaits *awaits);
+/* The awaits of @token, a run, that were over at @end_ns; *@ns: how long they took. */
+unsigned chains_awaits_until(const struct chains_token *token, int64_t end_ns, int64_t *ns);
+/* Until when the run of @token belongs to a path that goes on with @next; NULL: it ends there. */
+int64_t chains_run_end(const struct chains_token *token, const struct chains_token *next);
+/* All awaits of the path that ends with @token. */
+unsigned chains_awaits_in(const struct chains_token *token);
+/* Each coroutine of that path that waited has its parts in @stats. */
+void chains_awaits_parts(struct chains *chains, struct chains_stats *stats,
+			 const struct chains_token *token);
 
 /* chains_publish.c */
 /* For publications that no subscription receives. */

@@ -184,12 +184,10 @@ unsigned chains_steps(const struct chains_path *path,
 const char *chains_segment_name(enum chains_segment segment)
 {
 	static const char *const names[] = {
-		[CHAINS_RUN] = "run",
-		[CHAINS_CACHED] = "cached",
-		[CHAINS_PUBLISH] = "publish",
-		[CHAINS_TRANSPORT] = "transport",
-		[CHAINS_WAIT] = "wait",
-		[CHAINS_TAKE] = "take",
+		[CHAINS_RUN] = "run",         [CHAINS_CACHED] = "cached",
+		[CHAINS_PUBLISH] = "publish", [CHAINS_TRANSPORT] = "transport",
+		[CHAINS_WAIT] = "wait",       [CHAINS_TAKE] = "take",
+		[CHAINS_AWAITED] = "awaited", [CHAINS_RESUMED] = "resumed",
 	};
 
 	return names[segment];

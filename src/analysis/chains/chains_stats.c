@@ -131,6 +131,23 @@ static bool compares(const struct chains_token *a, const struct chains_token *b,
 	return error != KYMO_CTF_ERROR_UNKNOWN;
 }
 
+/* Sets the parts of the run of @token until @end_ns, from @part backwards. Return: the first. */
+static int64_t *run_parts(const struct chains_token *token, int64_t end_ns, int64_t *part,
+			  bool has_awaits)
+{
+	const unsigned count = token->awaits ? token->awaits->count : 0;
+	int64_t awaited_ns, first_end_ns = end_ns;
+
+	if (has_awaits) {
+		if (chains_awaits_until(token, end_ns, &awaited_ns) && count)
+			first_end_ns = token->awaits->await[0].begin_ns;
+		*--part = end_ns - first_end_ns - awaited_ns;
+		*--part = awaited_ns;
+	}
+	*--part = first_end_ns - token->start_ns;
+	return part;
+}
+
 /*
  * Computes the times of the parts from the last to the first. Returns false if clocks in the path
  * cannot be compared.
@@ -140,7 +157,7 @@ static bool parts_of(const struct chains_token *token, struct chains_arrival *ar
 {
 	const struct chains_token *next = NULL, *first = token;
 	const struct chains_token *last = token;
-	int64_t *part = arrival->part_ns + stats->parts, end_ns, sent_ns;
+	int64_t *part = arrival->part_ns + stats->parts, sent_ns;
 	enum chains_call call;
 
 	for (; token; next = token, token = token->parent) {
@@ -152,10 +169,9 @@ static bool parts_of(const struct chains_token *token, struct chains_arrival *ar
 				*--part = token->publish_ns - token->parent->end_ns;
 			continue;
 		}
-		end_ns = token->end_ns;
-		if (next && next->path->pub.link == CHAINS_DIRECT)
-			end_ns = next->publish_ns;
-		*--part = end_ns - token->start_ns;
+		part = run_parts(token, chains_run_end(token, next), part,
+				 stats->part[part - arrival->part_ns - 1].segment ==
+					 CHAINS_RESUMED);
 		if (!token->parent)
 			continue;
 		sent_ns = token->send_ns ? token->send_ns : token->parent->publish_ns;
@@ -175,14 +191,36 @@ static bool parts_of(const struct chains_token *token, struct chains_arrival *ar
 	return compares(first, last, arrival->begin_ns, &stats->error_ns);
 }
 
-static void hops_of(const struct chains_token *token, struct chains_hop *hop)
+/* @hop has room for its @steps, and after them for their awaits. */
+static void hops_of(const struct chains_token *token, struct chains_hop *hop, unsigned steps)
 {
-	for (; token; token = token->parent)
-		hop[token->path->pub.depth] = (struct chains_hop){
-			token->thread, token->id, token->publish_ns, token->send_ns,
-			token->take_ns, token->dds, token->start_ns, token->end_ns,
+	struct model_await *await = (struct model_await *)(hop + steps);
+	const struct chains_token *next = NULL;
+	int64_t ns;
+
+	for (; token; next = token, token = token->parent) {
+		struct chains_hop *at = &hop[token->path->pub.depth];
+
+		*at = (struct chains_hop){
+			token->thread,
+			token->id,
+			token->publish_ns,
+			token->send_ns,
+			token->take_ns,
+			token->dds,
+			token->start_ns,
+			token->end_ns,
 			token->source_ns,
+			NULL,
+			0,
 		};
+		if (!token->awaits)
+			continue;
+		at->awaits = chains_awaits_until(token, chains_run_end(token, next), &ns);
+		at->await = await;
+		memcpy(await, token->awaits->await, at->awaits * sizeof(*await));
+		await += at->awaits;
+	}
 }
 
 /* Replaces @kept by @arrival, whose last step is @token. */
@@ -196,14 +234,18 @@ static void keep(struct chains *chains, const struct chains_stats *stats,
 	*kept = *arrival;
 	kept->part_ns = old.part_ns ? old.part_ns
 				    : calloc(stats->parts ? stats->parts : 1, sizeof(int64_t));
-	kept->hop = old.hop || !chains->options.hops ? old.hop : calloc(steps, sizeof(*kept->hop));
+	free(old.hop);
+	kept->hop = chains->options.hops
+			    ? malloc(steps * sizeof(*kept->hop) +
+				     chains_awaits_in(token) * sizeof(*kept->hop->await))
+			    : NULL;
 	if (!kept->part_ns || (chains->options.hops && !kept->hop)) {
 		chains->failed = true;
 		return;
 	}
 	memcpy(kept->part_ns, arrival->part_ns, stats->parts * sizeof(int64_t));
 	if (kept->hop)
-		hops_of(token, kept->hop);
+		hops_of(token, kept->hop, steps);
 }
 
 /* How many arrivals a path that has @count of them may keep. */
@@ -336,6 +378,9 @@ void chains_stats_arrived(struct chains *chains, struct chains_token *token)
 		path->pub.stats = stats_new(chains, path);
 	stats = path->pub.stats;
 	if (!stats)
+		return;
+	chains_awaits_parts(chains, stats, token);
+	if (chains->failed)
 		return;
 	if (!parts_of(token, &arrival, stats)) {
 		path->pub.between_hosts++;

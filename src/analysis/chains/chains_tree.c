@@ -112,8 +112,13 @@ void chains_tree_run(struct chains *chains, struct chains_token *token)
 
 void chains_tree_ended(struct chains *chains, const struct chains_token *token)
 {
-	if (token->tree >= 0)
-		chains->tree[token->tree].end_ns = token->end_ns;
+	struct chains_tree_step *step;
+
+	if (token->tree < 0)
+		return;
+	step = &chains->tree[token->tree];
+	step->end_ns = token->end_ns;
+	(void)chains_awaits_until(token, token->end_ns, &step->awaited_ns);
 }
 
 void chains_tree_dropped(struct chains *chains, const struct chains_token *token,

@@ -17,7 +17,7 @@
 #include "summary/findings.h"
 #include "summary/summary_collect.h"
 
-#define SEGMENTS (CHAINS_TAKE + 1)
+#define SEGMENTS CHAINS_SEGMENTS
 
 static const struct {
 	const char *key, *text;
@@ -28,6 +28,8 @@ static const struct {
 	[CHAINS_TRANSPORT] = { "transport_ms", "on the way" },
 	[CHAINS_WAIT] = { "wait_ms", "waiting for other callbacks of the thread" },
 	[CHAINS_TAKE] = { "take_ms", "from the take to the callback" },
+	[CHAINS_AWAITED] = { "awaited_ms", "coroutines awaited something" },
+	[CHAINS_RESUMED] = { "resumed_ms", "in callbacks after an await" },
 };
 
 /* An arrival in the temporary file. */

@@ -65,13 +65,13 @@ static bool is_message(const struct summary_part *part)
 static const char *name_of(const struct summary_part *part, char *text, size_t size)
 {
 	static const char *const verbs[SUMMARY_WHATS] = {
-		[SUMMARY_RAN] = "process",	  [SUMMARY_KEPT] = "kept by",
-		[SUMMARY_PUBLISHING] = "send",	  [SUMMARY_ON_ITS_WAY] = "receive",
+		[SUMMARY_RAN] = "process",          [SUMMARY_KEPT] = "kept by",
+		[SUMMARY_PUBLISHING] = "send",      [SUMMARY_ON_ITS_WAY] = "receive",
 		[SUMMARY_WAITED_FOR] = "queued at", [SUMMARY_TAKING] = "take for",
-		[SUMMARY_BEING_LATE] = "late",    [SUMMARY_ACCEPTING] = "accept at",
-		[SUMMARY_BEGINNING] = "begin at", [SUMMARY_EXECUTING] = "execute at",
-		[SUMMARY_CANCELING] = "cancel at", [SUMMARY_KEEPING] = "send the result of",
-		[SUMMARY_AWAITING] = "wait at",
+		[SUMMARY_BEING_LATE] = "late",      [SUMMARY_ACCEPTING] = "accept at",
+		[SUMMARY_BEGINNING] = "begin at",   [SUMMARY_EXECUTING] = "execute at",
+		[SUMMARY_CANCELING] = "cancel at",  [SUMMARY_KEEPING] = "send the result of",
+		[SUMMARY_AWAITING] = "wait at",     [SUMMARY_AWAITED] = "await at",
 	};
 
 	snprintf(text, size, "%s %s", verbs[part->what], part->who ? part->who : "");

@@ -31,9 +31,10 @@ static const char *mostly(const struct summary_entity *entity)
 		enum summary_counter counter;
 		const char *word;
 	} words[] = {
-		{ SUMMARY_RUN_NS, "running" },     { SUMMARY_WAIT_NS, "waiting" },
-		{ SUMMARY_WAY_NS, "transport" },   { SUMMARY_PUBLISH_NS, "publishing" },
-		{ SUMMARY_KEPT_NS, "being kept" }, { SUMMARY_TAKE_NS, "taking" },
+		{ SUMMARY_RUN_NS, "running" },      { SUMMARY_WAIT_NS, "waiting" },
+		{ SUMMARY_WAY_NS, "transport" },    { SUMMARY_PUBLISH_NS, "publishing" },
+		{ SUMMARY_KEPT_NS, "being kept" },  { SUMMARY_TAKE_NS, "taking" },
+		{ SUMMARY_AWAITED_NS, "awaiting" },
 	};
 	unsigned most = 0;
 

@@ -9,25 +9,18 @@
 
 #define NO_TIME INT64_MIN
 
-static const struct table_column columns[] = {
-	{ "row", NULL },
-	{ "parent", NULL },
-	{ "depth", NULL },
-	{ "kind", NULL },
-	{ "what", "What" },
-	{ "at", "At" },
-	{ "begin_ns", NULL },
-	{ "publish_ns", "Publish" },
-	{ "transport_ns", "Transport" },
-	{ "wait_ns", "Wait" },
-	{ "take_ns", "Take" },
-	{ "run_ns", "Run" },
-	{ "cached_ns", "Cached" },
-	{ "message", "Message" },
-	{ "link", NULL },
-	{ "tid", "Thread" },
-	{ "asked", NULL },
-};
+#define COLUMNS(awaited)                                                                   \
+	{                                                                                  \
+		{ "row", NULL }, { "parent", NULL }, { "depth", NULL }, { "kind", NULL },  \
+			{ "what", "What" }, { "at", "At" }, { "begin_ns", NULL },          \
+			{ "publish_ns", "Publish" }, { "transport_ns", "Transport" },      \
+			{ "wait_ns", "Wait" }, { "take_ns", "Take" }, { "run_ns", "Run" }, \
+			{ "awaited_ns", awaited }, { "cached_ns", "Cached" },              \
+			{ "message", "Message" }, { "link", NULL }, { "tid", "Thread" },   \
+			{ "asked", NULL },                                                 \
+	}
+/* People see the column where a callback of the tree awaited something. */
+static const struct table_column columns[] = COLUMNS(NULL), await_columns[] = COLUMNS("Awaited");
 
 static void cell(struct table *t, int64_t ns)
 {
@@ -112,7 +105,10 @@ static void row(struct flow *flow, unsigned index)
 	table_text(t, flow_offset(flow, step->begin_ns, text, sizeof(text)));
 	table_time(t, step->begin_ns);
 	cells_way(t, step, parent);
-	cell(t, step->callback && step->end_ns >= 0 ? step->end_ns - step->begin_ns : NO_TIME);
+	cell(t, step->callback && step->end_ns >= 0
+			? step->end_ns - step->begin_ns - step->awaited_ns
+			: NO_TIME);
+	cell(t, step->awaited_ns ? step->awaited_ns : NO_TIME);
 	cell(t, step->publisher && step->link != CHAINS_DIRECT && parent && parent->end_ns >= 0 ?
 			step->begin_ns - parent->end_ns : NO_TIME);
 	CELL_IF(t, step->id, table_u64(t, step->id));
@@ -149,14 +145,22 @@ static void print_branches(struct flow *flow, unsigned *first, unsigned *next)
 			branch(flow, first, next, i);
 }
 
+static bool has_awaits(const struct flow *flow)
+{
+	for (unsigned i = 0; i < chains_tree_count(flow->chains); i++)
+		if (chains_tree(flow->chains, i)->awaited_ns)
+			return true;
+	return false;
+}
+
 void flow_print_tree(struct flow *flow)
 {
 	unsigned count = chains_tree_count(flow->chains);
 	unsigned *links = calloc(2 * (size_t)count, sizeof(*links));
 	uint64_t others = chains_facts(flow->chains)->tree_causes;
 
-	table_section(flow->table, "tree", "What led to it, and what followed", columns,
-		      COUNT_OF(columns));
+	table_section(flow->table, "tree", "What led to it, and what followed",
+		      has_awaits(flow) ? await_columns : columns, COUNT_OF(columns));
 	if (links)
 		print_branches(flow, links, links + count);
 	free(links);

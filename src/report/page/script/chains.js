@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains: the table, one chain, and one of its worst arrivals.
 
-const mostly_words = { run_ns: 'running', wait_ns: 'waiting', way_ns: 'transport', publish_ns: 'publishing', kept_ns: 'being kept', take_ns: 'taking' };
+const mostly_words = { run_ns: 'running', wait_ns: 'waiting', way_ns: 'transport', publish_ns: 'publishing', kept_ns: 'being kept', take_ns: 'taking', awaited_ns: 'awaiting' };
 
 function mostly(chain) {
 	let best = 'run_ns';
