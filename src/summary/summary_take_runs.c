@@ -78,6 +78,15 @@ static int64_t add_wait(const struct taken_run *run, struct collect_parts *parts
 	return wait->blocked_ns < most_ns ? wait->blocked_ns : most_ns;
 }
 
+static int64_t awaited_of(const struct why_hop *hop)
+{
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < hop->at.awaits; i++)
+		ns += hop->at.await[i].end_ns - hop->at.await[i].begin_ns;
+	return ns;
+}
+
 static void parts_of_run(const struct taken_run *run, const struct why_run *at,
 			 struct collect_parts *parts)
 {
@@ -116,9 +125,14 @@ static void parts_of_run(const struct taken_run *run, const struct why_run *at,
 	part = (struct summary_part){ .what = SUMMARY_RAN,
 				      .who = name,
 				      .by = "",
-				      .ns = hop->at.end_ns - hop->at.start_ns,
+				      .ns = hop->at.end_ns - hop->at.start_ns - awaited_of(hop),
 				      .usual_ns = usual(&run->stats->duration) };
 	collect_parts_add(parts, &part);
+	part = (struct summary_part){
+		.what = SUMMARY_AWAITED, .who = name, .by = "", .ns = awaited_of(hop)
+	};
+	if (hop->at.awaits)
+		collect_parts_add(parts, &part);
 }
 
 static int64_t error_of_run(const struct why_run *at)

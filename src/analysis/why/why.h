@@ -73,6 +73,7 @@ struct why_run {
 	bool is_startup;                /* model_is_startup() */
 	struct why_hop hop[WHY_CALLBACK_HOPS];
 	unsigned hops;
+	struct why_awaits *awaits; /* of a coroutine, counted reference; NULL: none */
 };
 
 struct why_callback {
@@ -131,25 +132,26 @@ int why_others_create(struct why_others **others, struct model *model,
 /* ---- parts ---- */
 
 enum why_kind {
-	WHY_EXECUTING,	/* the callback runs, until it publishes or returns */
-	WHY_PUBLISH,	/* from the publish call until the middleware has the message */
-	WHY_TRANSPORT,	/* on its way, and the trace does not say where */
+	WHY_EXECUTING, /* the callback runs, until it publishes or returns */
+	WHY_PUBLISH,   /* from the publish call until the middleware has the message */
+	WHY_TRANSPORT, /* on its way, and the trace does not say where */
 	/* Only where the path inside the middleware is recorded (model_path.c), instead of
 	 * transport: */
-	WHY_DDS,	/* the middleware writes it, or reads it */
+	WHY_DDS, /* the middleware writes it, or reads it */
 	WHY_NETWORK,
-	WHY_CACHE,	/* in the reader's cache, where the subscription can take it */
-	WHY_QUEUED,	/* waiting for the run of another callback */
-	WHY_TAKE,	/* from the take to the start of the callback */
-	WHY_LATE,	/* a timer was due, and no known run blocked it */
-	WHY_CACHED,	/* stored by one callback until another one published it */
+	WHY_CACHE,  /* in the reader's cache, where the subscription can take it */
+	WHY_QUEUED, /* waiting for the run of another callback */
+	WHY_TAKE,   /* from the take to the start of the callback */
+	WHY_LATE,   /* a timer was due, and no known run blocked it */
+	WHY_CACHED, /* stored by one callback until another one published it */
 	/* Only with kernel events, see why_cpu.h: */
-	WHY_PREEMPTED,	/* the thread could run, but another thread had the CPU */
-	WHY_BLOCKED,	/* the callback slept: a lock, a wait */
+	WHY_PREEMPTED, /* the thread could run, but another thread had the CPU */
+	WHY_BLOCKED,   /* the callback slept: a lock, a wait */
 	/* The callback touched a page that was not mapped, until the kernel had mapped it. */
 	WHY_PAGE_FAULT,
 	/* The thread waited for Python's global interpreter lock. */
 	WHY_GIL,
+	WHY_AWAITED, /* a coroutine awaited something, until it went on */
 };
 
 struct why_part {
@@ -171,6 +173,7 @@ struct why_part {
 	char by[16];			/* name of by_tid; by_tid and by are of the longest piece */
 	/* BLOCKED: the system call in which it slept, of the longest piece; NULL: unknown */
 	const char *call;
+	struct model_await await; /* AWAITED: what; of the longest piece */
 	/* QUEUED: because of a callback group or node, on another thread */
 	bool is_group;
 	bool is_assumed;		/* no event names the group */
@@ -180,6 +183,9 @@ struct why_part {
 	/* Page faults that began in this part, and how many of them read from a disk. */
 	unsigned faults, major;
 };
+
+/** why_is_same_await() - do they wait for the same? */
+bool why_is_same_await(const struct model_await *a, const struct model_await *b);
 
 struct why_parts {
 	/* Ordered by begin; all pieces with the same hop, kind and callback are one part. */

@@ -37,6 +37,27 @@ static bool is_worse(bool is_startup, int64_t total_ns, const struct why_run *th
 	return is_startup != than->is_startup ? than->is_startup : total_ns > than->total_ns;
 }
 
+/* The awaits of a coroutine, of all places that keep its run. */
+struct why_awaits {
+	unsigned references;
+	struct model_await await[];
+};
+
+static void run_drop(struct why_run *run)
+{
+	if (run->awaits && !--run->awaits->references)
+		free(run->awaits);
+	run->awaits = NULL;
+}
+
+static void run_keep(struct why_run *to, const struct why_run *run)
+{
+	run_drop(to);
+	*to = *run;
+	if (run->awaits)
+		run->awaits->references++;
+}
+
 static void keep(const struct why_callbacks *callbacks, uint32_t index, struct why_callback *of,
 		 const struct why_run *run)
 {
@@ -45,21 +66,22 @@ static void keep(const struct why_callbacks *callbacks, uint32_t index, struct w
 
 	if (o->near_ns && index == o->near_index && (of->near.total_ns < 0 ||
 	    apart(run->total_ns, o->near_ns) < apart(of->near.total_ns, o->near_ns)))
-		of->near = *run;
+		run_keep(&of->near, run);
 	if (o->named_id && run->hops > 1 && run->hop[0].at.id == o->named_id &&
 	    run->total_ns > of->named.total_ns)
-		of->named = *run;
+		run_keep(&of->named, run);
 	if (o->at_ns && at_rank(run, o->at_ns) > at_rank(&of->at, o->at_ns))
-		of->at = *run;
+		run_keep(&of->at, run);
 	if (at == o->worst && !is_worse(run->is_startup, run->total_ns, &of->worst[at - 1]))
 		return;
 	if (at == o->worst)
-		at--;
+		run_drop(&of->worst[--at]);
 	else
 		of->worst_count++;
 	for (; at && is_worse(run->is_startup, run->total_ns, &of->worst[at - 1]); at--)
 		of->worst[at] = of->worst[at - 1];
-	of->worst[at] = *run;
+	of->worst[at].awaits = NULL;
+	run_keep(&of->worst[at], run);
 }
 
 static struct why_callback *callback_of(struct why_callbacks *callbacks, uint32_t index)
@@ -148,9 +170,28 @@ static int64_t total_of(const struct model_instance *instance, bool timed)
 	return instance->start_ns + instance->duration_ns - begin_ns;
 }
 
-static void on_instance(void *context, const struct model_instance *instance)
+/* The awaits of @coroutine, with one reference, in the last hop of @run. Return: 0, or -1. */
+static int run_awaits(struct why_run *run, const struct model_coroutine *coroutine)
 {
-	struct why_callbacks *callbacks = context;
+	struct why_hop *hop = &run->hop[run->hops - 1];
+	struct why_awaits *awaits;
+
+	if (!coroutine || !coroutine->awaits)
+		return 0;
+	awaits = malloc(sizeof(*awaits) + coroutine->awaits * sizeof(*awaits->await));
+	if (!awaits)
+		return -1;
+	awaits->references = 1;
+	memcpy(awaits->await, coroutine->await, coroutine->awaits * sizeof(*awaits->await));
+	run->awaits = awaits;
+	hop->at.await = awaits->await;
+	hop->at.awaits = coroutine->awaits;
+	return 0;
+}
+
+static void add_run(struct why_callbacks *callbacks, const struct model_instance *instance,
+		    const struct model_coroutine *coroutine)
+{
 	struct why_callback *of = callback_of(callbacks, instance->callback->index);
 	struct why_run run;
 	bool timed, is_startup;
@@ -174,7 +215,28 @@ static void on_instance(void *context, const struct model_instance *instance)
 		return;
 	run_of(&run, instance, timed, total_ns);
 	run.is_startup = is_startup;
+	callbacks->failed |= run_awaits(&run, coroutine) != 0;
 	keep(callbacks, instance->callback->index, of, &run);
+	run_drop(&run);
+}
+
+/* All runs of a coroutine are one, which is over with the last one. */
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	const struct model_coroutine *coroutine = instance->coroutine;
+	struct model_instance whole = *instance;
+
+	if (coroutine && instance->awaits)
+		return;
+	if (coroutine) {
+		whole.duration_ns += instance->start_ns - coroutine->start_ns;
+		whole.start_ns = coroutine->start_ns;
+		whole.due_ns = coroutine->due_ns;
+		whole.message = coroutine->message;
+		whole.thread = coroutine->thread;
+		whole.is_startup = coroutine->is_startup;
+	}
+	add_run(context, &whole, coroutine);
 }
 
 static const struct model_listener listener = { .instance = on_instance };
@@ -195,6 +257,16 @@ int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
 	return 0;
 }
 
+static void runs_drop(struct why_callback *of)
+{
+	for (unsigned i = 0; i < of->worst_count; i++)
+		run_drop(&of->worst[i]);
+	run_drop(&of->near);
+	run_drop(&of->named);
+	run_drop(&of->at);
+	of->worst_count = 0;
+}
+
 static void why_callbacks_destroy(struct why_callbacks *callbacks)
 {
 	for (uint32_t i = 0; callbacks && i < callbacks->count; i++) {
@@ -202,6 +274,7 @@ static void why_callbacks_destroy(struct why_callbacks *callbacks)
 			continue;
 		histogram_free(&callbacks->item[i]->total);
 		histogram_free(&callbacks->item[i]->startup);
+		runs_drop(callbacks->item[i]);
 		free(callbacks->item[i]->worst);
 		free(callbacks->item[i]);
 	}
@@ -219,7 +292,7 @@ void why_callbacks_forget(struct why_callbacks *callbacks)
 			continue;
 		histogram_free(&of->total);
 		histogram_free(&of->startup);
-		of->worst_count = 0;
+		runs_drop(of);
 		of->at = (struct why_run){ .total_ns = -1 };
 		of->near.total_ns = of->named.total_ns = -1;
 	}

@@ -38,20 +38,36 @@ struct cut {
 const char *why_kind_name(enum why_kind kind)
 {
 	static const char *const names[] = {
-		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
-		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
-		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
-		[WHY_PAGE_FAULT] = "page_fault",  [WHY_DDS] = "dds",	  [WHY_NETWORK] = "network",
-		[WHY_CACHE] = "cache",	       [WHY_GIL] = "gil",
+		[WHY_EXECUTING] = "executing",
+		[WHY_PUBLISH] = "publish",
+		[WHY_TRANSPORT] = "transport",
+		[WHY_QUEUED] = "queued",
+		[WHY_TAKE] = "take",
+		[WHY_LATE] = "late",
+		[WHY_CACHED] = "cached",
+		[WHY_PREEMPTED] = "preempted",
+		[WHY_BLOCKED] = "blocked",
+		[WHY_PAGE_FAULT] = "page_fault",
+		[WHY_DDS] = "dds",
+		[WHY_NETWORK] = "network",
+		[WHY_CACHE] = "cache",
+		[WHY_GIL] = "gil",
+		[WHY_AWAITED] = "awaited",
 	};
 
 	return names[kind];
 }
 
+bool why_is_same_await(const struct model_await *a, const struct model_await *b)
+{
+	return a->what == b->what && a->client == b->client && a->task == b->task;
+}
+
 static bool is_same(const struct why_part *a, const struct why_part *b)
 {
 	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback &&
-	       a->is_group == b->is_group && (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
+	       a->is_group == b->is_group && why_is_same_await(&a->await, &b->await) &&
+	       (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
 }
 
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
@@ -408,6 +424,31 @@ static void hop_transport_parts(struct cut *cut, const struct why_hop *from,
 	add_plain(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
 }
 
+/* The runs of the callback of @hop, number @i, until @end_ns, and between them what it awaited. */
+static void hop_runs(struct cut *cut, const struct why_hop *hop, unsigned i, int64_t end_ns)
+{
+	const struct model_thread *thread = hop->at.thread;
+	int64_t from_ns = hop->at.start_ns;
+
+	for (unsigned k = 0; k < hop->at.awaits; k++) {
+		const struct model_await *await = &hop->at.await[k];
+
+		if (await->end_ns > end_ns)
+			break;
+		add_plain(cut, WHY_EXECUTING, i, thread, from_ns, await->begin_ns);
+		add_part(cut, cut->parts,
+			 (struct why_part){ .kind = WHY_AWAITED,
+					    .hop = i,
+					    .thread = await->thread,
+					    .await = *await,
+					    .begin_ns = await->begin_ns,
+					    .end_ns = await->end_ns });
+		from_ns = await->end_ns;
+		thread = await->thread;
+	}
+	add_plain(cut, WHY_EXECUTING, i, thread, from_ns, end_ns);
+}
+
 static void hop_parts(struct cut *cut, const struct why_instance *instance, unsigned i)
 {
 	const struct why_hop *hop = &instance->hop[i],
@@ -428,7 +469,7 @@ static void hop_parts(struct cut *cut, const struct why_instance *instance, unsi
 			cut,
 			(struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false, NULL },
 			hop->due_ns, hop->at.start_ns);
-	add_plain(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
+	hop_runs(cut, hop, i, end_ns);
 }
 
 int why_cut(struct why_parts *out, struct why_parts *because, const struct why_instance *instance,

@@ -5,23 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for @count hops and, in the same block, the awaits that they have. */
+static struct why_hop *hops_new(unsigned count, unsigned awaits)
+{
+	return calloc(1,
+		      (count + 1) * sizeof(struct why_hop) + awaits * sizeof(struct model_await));
+}
+
+/* @to is @from; its awaits are copied to *@await. */
+static void hop_copy(struct why_hop *to, const struct why_hop *from, struct model_await **await)
+{
+	*to = *from;
+	if (!from->at.awaits)
+		return;
+	memcpy(*await, from->at.await, from->at.awaits * sizeof(**await));
+	to->at.await = *await;
+	*await += from->at.awaits;
+}
+
 int why_of_arrival(struct why_instance *out, const struct chains_path *path,
 		   const struct chains_arrival *arrival)
 {
 	const struct chains_path *step[CHAINS_STEPS_MAX];
-	unsigned count = chains_steps(path, step), i;
+	unsigned count = chains_steps(path, step), awaits = 0, i;
+	struct model_await *await;
 
 	*out = (struct why_instance){
 		.begin_ns = arrival->begin_ns, .total_ns = arrival->total_ns, .hops = count,
 	};
-	out->hop = calloc(count ? count : 1, sizeof(*out->hop));
+	for (i = 0; i < count; i++)
+		awaits += arrival->hop[i].awaits;
+	out->hop = hops_new(count, awaits);
 	if (!out->hop)
 		return -1;
-	for (i = 0; i < count; i++)
-		out->hop[i] = (struct why_hop){
-			.callback = step[i]->callback, .publisher = step[i]->publisher,
-			.link = step[i]->link, .call = step[i]->call, .at = arrival->hop[i],
+	await = (struct model_await *)(out->hop + count + 1);
+	for (i = 0; i < count; i++) {
+		const struct why_hop hop = {
+			.callback = step[i]->callback,
+			.publisher = step[i]->publisher,
+			.link = step[i]->link,
+			.call = step[i]->call,
+			.at = arrival->hop[i],
 		};
+
+		hop_copy(&out->hop[i], &hop, &await);
+	}
 	return 0;
 }
 
@@ -32,13 +60,20 @@ int64_t why_run_begin(const struct why_run *run)
 
 int why_of_run(struct why_instance *out, const struct why_run *run)
 {
+	struct model_await *await;
+	unsigned awaits = 0;
+
 	*out = (struct why_instance){
 		.begin_ns = why_run_begin(run), .total_ns = run->total_ns, .hops = run->hops,
 	};
-	out->hop = malloc(sizeof(run->hop));
+	for (unsigned i = 0; i < run->hops; i++)
+		awaits += run->hop[i].at.awaits;
+	out->hop = hops_new(run->hops, awaits);
 	if (!out->hop)
 		return -1;
-	memcpy(out->hop, run->hop, sizeof(run->hop));
+	await = (struct model_await *)(out->hop + run->hops + 1);
+	for (unsigned i = 0; i < run->hops; i++)
+		hop_copy(&out->hop[i], &run->hop[i], &await);
 	return 0;
 }
 

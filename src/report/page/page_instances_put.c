@@ -60,6 +60,9 @@ static void put_part(struct page *page, const struct why_instance *instance,
 		json_text_i64(json, "by_tid", part->by_tid);
 		page_put_text(page, "call", part->call);
 	}
+	if (part->kind == WHY_AWAITED)
+		page_put_text(page, "awaited",
+			      model_awaited_text(&part->await, name, sizeof(name)));
 	if (part->is_group)
 		json_text_bool(json, "group", true);
 	if (part->is_assumed)

@@ -42,8 +42,14 @@ static const char *host_of(const struct why_part *part)
 
 static void by_cell(struct table *t, const struct why_part *part)
 {
-	char text[64];
+	char text[WHY_LABEL_MAX];
 
+	if (part->kind == WHY_AWAITED) {
+		const char *what = model_awaited_text(&part->await, text, sizeof(text));
+
+		table_text(t, *what ? what : NULL);
+		return;
+	}
 	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ||
 					      part->kind == WHY_GIL
 			      ? why_by(part, text, sizeof(text))

@@ -172,6 +172,7 @@ function part_words(instance, part) {
 	case 'take': return [hop.name, 'being received'];
 	case 'executing': return [hop.name, 'ran'];
 	case 'late': return [hop.name, 'late, and nothing in the trace held it up'];
+	case 'awaited': return [hop.name, 'awaited ' + (part.awaited || 'something')];
 	case 'cached': return [hop.name, 'kept until it was published'];
 	case 'preempted': return [hop.name, 'preempted by ' + (part.by || 'another thread')];
 	case 'blocked': return [hop.name, 'blocked' + (part.call ? ' in ' + part.call + '()' : '') + (part.by ? ', woken by ' + part.by : '')];
@@ -190,11 +191,12 @@ function part_bar(instance, part) {
 
 // Of chains: what is usual for the same part.
 function usual_of(entity, part) {
-	const chain = entity.chain, what = { executing: 'run', transport: 'transport', publish: 'publish', take: 'take', cached: 'cached', queued: 'wait' }[part.kind];
+	const chain = entity.chain, what = { executing: 'run', transport: 'transport', publish: 'publish', take: 'take', cached: 'cached', queued: 'wait', awaited: 'awaited' }[part.kind];
 	const segment = chain && chain.segments.find(other => other.what === what && other.step === part.hop);
+	const resumed = segment && part.kind === 'executing' && chain.segments.find(other => other.what === 'resumed' && other.step === part.hop);
 	if (!chain && part.kind === 'executing' && entity.duration)
 		return entity.duration.p50;
-	return segment ? segment.p50 : null;
+	return segment ? segment.p50 + (resumed ? resumed.p50 : 0) : null;
 }
 
 function parts_table(entity, instance) {
