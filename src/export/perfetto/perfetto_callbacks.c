@@ -24,7 +24,7 @@ static unsigned take_departures(struct perfetto_thread *thread,
 struct call_event {
 	struct pft_event event;
 	struct pft_arg arg[9 + MODEL_DDS_PARTS];
-	uint64_t departure[DEPARTURES_MAX + 1];
+	uint64_t departure[DEPARTURES_MAX + 2];
 	uint64_t arrival;
 };
 
@@ -75,6 +75,12 @@ static struct perfetto_thread *describe(struct exporter *exporter,
 	event->flows = take_departures(thread, instance, call->departure);
 	if (instance->call)
 		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
+	if (export_awaits(exporter, instance, &call->departure[event->flows]))
+		event->flows++;
+	if (export_resumed(exporter, instance, &call->arrival)) {
+		event->end_flow = &call->arrival;
+		event->end_flows = 1;
+	}
 	if (!message)
 		return thread;
 	if (message->address)

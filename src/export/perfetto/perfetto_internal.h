@@ -34,7 +34,7 @@ enum by {
 	BY_CLIENT,
 	BY_ACTION_SERVER, /* by its service "send_goal" */
 	BY_ACTION_CLIENT, /* likewise */
-	BY_EXECUTOR, /* by thread */
+	BY_EXECUTOR,      /* by thread */
 	BY_CALLBACK,
 	BY_TOPIC,
 	BY_TOPIC_COUNTERS,
@@ -43,6 +43,7 @@ enum by {
 	BY_SPAN_TRACK,
 	BY_READ, /* by stream */
 	BY_BEHAVIOUR,
+	BY_COROUTINE, /* by callback */
 	BY_COUNT
 };
 
@@ -161,7 +162,8 @@ struct callback_state {
 	WORD(cache_ns, "cache_ns") WORD(unsplit_ns, "unsplit_ns") \
 	WORD(latency_ns, "latency_ns") WORD(source_timestamp, "source_timestamp") \
 	WORD(message, "message") WORD(action, "action") WORD(goal_id, "goal_id") \
-	WORD(status, "status") WORD(feedback, "feedback") WORD(feedback_gap_ns, "feedback_gap_ns")
+	WORD(status, "status") WORD(feedback, "feedback") WORD(feedback_gap_ns, "feedback_gap_ns") \
+	WORD(awaited, "awaited")
 /* clang-format on */
 
 #define EXPORT_WORD(name, text) uint32_t name;
@@ -251,8 +253,16 @@ struct pft_track *export_subscription(struct exporter *exporter,
  * The order of tracks below a node: kinds as listed here, within a kind as the node created them.
  */
 enum entity {
-	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_CALLBACK, ENTITY_TIMER,
-	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_ACTION_SERVER, ENTITY_ACTION_CLIENT,
+	ENTITY_LIFECYCLE,
+	ENTITY_PUBLISHER,
+	ENTITY_SUBSCRIPTION,
+	ENTITY_CALLBACK,
+	ENTITY_TIMER,
+	ENTITY_SERVICE,
+	ENTITY_CLIENT,
+	ENTITY_ACTION_SERVER,
+	ENTITY_ACTION_CLIENT,
+	ENTITY_COROUTINE,
 	ENTITY_UNKNOWN_NODE
 };
 
@@ -329,6 +339,14 @@ uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
  */
 void export_run(struct exporter *exporter, const struct model_instance *instance,
 		const struct pft_event *call);
+/* perfetto_awaits.c */
+/** export_awaits() - does an arrow leave the run for the one that goes on? *@flow: its number. */
+bool export_awaits(const struct exporter *exporter, const struct model_instance *instance,
+		   uint64_t *flow);
+/** export_resumed() - does an arrow arrive from the run before an await? Shows the await, too. */
+bool export_resumed(struct exporter *exporter, const struct model_instance *instance,
+		    uint64_t *flow);
+
 uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
 void export_call(void *context, const struct model_call *call); /* of struct model_listener */
 
