@@ -33,7 +33,7 @@ class Node:
 
     def create_subscription(self, topic, callback, callback_group=None):
         handle = Handle()
-        trace('rcl_subscription_init', handle.pointer, self.handle.pointer, 0x300, topic.encode(), ctypes.c_size_t(10))
+        trace('rcl_subscription_init', handle.pointer, self.handle.pointer, handle.pointer + 0x20, topic.encode(), ctypes.c_size_t(10))
         return self._add(Subscription(handle, callback), self.subscriptions, callback_group)
 
     def create_timer(self, period_ns, callback):
