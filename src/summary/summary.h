@@ -100,7 +100,8 @@ enum summary_distribution {
 	SUMMARY_LATENCY,
 	SUMMARY_WAIT,   /* callback: for other runs; timer: from when it was due to its start;
 			   action: from sending a goal until its client has the answer */
-	SUMMARY_PERIOD, /* from one start to the next */
+	SUMMARY_PERIOD, /* from one start to the next; action: the longest time that a goal executed
+			   without feedback */
 	SUMMARY_OWN, /* callback: the duration without what other programs took (summary_own.h) */
 	SUMMARY_DISTRIBUTIONS
 };

@@ -17,7 +17,7 @@ struct collect_goal {
 struct collect_action {
 	const char *name; /* of the model */
 	uint64_t ended, unfinished, aborted, canceled, rejected;
-	struct histogram total, execution, accept, startup;
+	struct histogram total, execution, accept, silence, startup;
 	struct histogram part[MODEL_GOAL_PARTS]; /* of all goals in `total` */
 	int64_t steady_ns;                       /* the longest that is not start-up; 0: none */
 	int64_t first_ns, last_ns;
@@ -91,6 +91,36 @@ static void count_whole(struct summary_collect *collect, struct collect_action *
 	keep_worst(action, goal);
 }
 
+/*
+ * The longest time without feedback, of the server if it is in the trace: from the begin of the
+ * execution, or since the last feedback. The client knows when the goal was accepted, and when it
+ * had the result. A goal without feedback was silent all the time.
+ */
+static void count_silence(struct summary_collect *collect, struct collect_action *action,
+			  const struct model_goal *goal)
+{
+	const struct model_goal_feedback *feedback = &goal->sent;
+	int64_t begin_ns = goal->state_ns[MODEL_GOAL_EXECUTING], end_ns = model_goal_end_ns(goal);
+	int64_t longest_ns;
+
+	if (!begin_ns && !end_ns && goal->way[MODEL_GOAL_SEND].answer == 1) {
+		feedback = &goal->received;
+		begin_ns = goal->way[MODEL_GOAL_SEND].response_taken_ns;
+		end_ns = goal->way[MODEL_GOAL_RESULT].response_taken_ns;
+	}
+	if (!begin_ns || !end_ns)
+		return;
+	longest_ns = end_ns - begin_ns;
+	if (feedback->count) {
+		longest_ns = feedback->gap_ns;
+		if (feedback->first_ns - begin_ns > longest_ns)
+			longest_ns = feedback->first_ns - begin_ns;
+		if (end_ns - feedback->last_ns > longest_ns)
+			longest_ns = end_ns - feedback->last_ns;
+	}
+	count(collect, &action->silence, begin_ns, begin_ns + longest_ns);
+}
+
 static void count_end(struct collect_action *action, const struct model_goal *goal)
 {
 	const char *status = model_goal_status(goal);
@@ -131,6 +161,7 @@ void collect_on_goal(void *context, const struct model_goal *goal)
 	      goal->way[MODEL_GOAL_SEND].response_taken_ns);
 	count(collect, &action->execution, goal->state_ns[MODEL_GOAL_EXECUTING],
 	      model_goal_end_ns(goal));
+	count_silence(collect, action, goal);
 	model_goal_cut(&its.cut, goal);
 	if (its.cut.is_whole)
 		count_whole(collect, action, &its);
@@ -144,6 +175,7 @@ void collect_forget_actions(struct summary_collect *collect)
 		histogram_free(&action->total);
 		histogram_free(&action->execution);
 		histogram_free(&action->accept);
+		histogram_free(&action->silence);
 		histogram_free(&action->startup);
 		for (unsigned part = 0; part < MODEL_GOAL_PARTS; part++)
 			histogram_free(&action->part[part]);
@@ -245,6 +277,7 @@ static void take_action(struct summary *summary, const struct collect_action *ac
 	collect_merge(summary, entity, SUMMARY_LATENCY, &action->total);
 	collect_merge(summary, entity, SUMMARY_DURATION, &action->execution);
 	collect_merge(summary, entity, SUMMARY_WAIT, &action->accept);
+	collect_merge(summary, entity, SUMMARY_PERIOD, &action->silence);
 	if (!entity->first_ns || action->first_ns < entity->first_ns)
 		entity->first_ns = action->first_ns;
 	if (action->last_ns > entity->last_ns)

@@ -250,7 +250,7 @@ static void take_quantiles(struct summary *summary)
 			struct summary_entity *entity = summary->entity[e];
 
 			/* Nobody compares those of few values. */
-			if (which == SUMMARY_PERIOD ||
+			if ((which == SUMMARY_PERIOD && entity->kind != SUMMARY_ACTION) ||
 			    entity->histogram[which].count < QUANTILES_LEAST)
 				continue;
 			for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
