@@ -11,11 +11,11 @@
 #define FILE_MAX (1 << 20)
 
 static const char *const sections[SUMMARY_KINDS + 1] = {
-	[SUMMARY_CHAIN] = "chains", [SUMMARY_CALLBACK] = "callbacks",
-	[SUMMARY_TOPIC] = "topics", [SUMMARY_TIMER] = "timers",
-	[SUMMARY_LOOP] = "loops",   [SUMMARY_SERVICE] = "services",
-	[SUMMARY_SPAN] = "spans",   [SUMMARY_PROCESS] = "processes",
-	[BUDGET_WHOLE] = "loss",
+	[SUMMARY_CHAIN] = "chains",   [SUMMARY_CALLBACK] = "callbacks",
+	[SUMMARY_TOPIC] = "topics",   [SUMMARY_TIMER] = "timers",
+	[SUMMARY_LOOP] = "loops",     [SUMMARY_SERVICE] = "services",
+	[SUMMARY_SPAN] = "spans",     [SUMMARY_PROCESS] = "processes",
+	[SUMMARY_ACTION] = "actions", [BUDGET_WHOLE] = "loss",
 };
 
 const char *budget_section(enum summary_kind kind)
@@ -175,7 +175,7 @@ static void unknown(struct reading *r, const yaml_node_t *node, const char *key)
 	else
 		(void)snprintf(text, sizeof(text),
 			       "'%.60s' is not known; write chains, callbacks, topics, timers, "
-			       "loops, services, spans, processes, loss, real-time, runs, "
+			       "loops, services, actions, spans, processes, loss, real-time, runs, "
 			       "confidence or base",
 			       key);
 	yaml_wrong(&r->yaml, node, text);

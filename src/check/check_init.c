@@ -211,8 +211,8 @@ static void put_section(struct init *i, enum summary_kind kind)
 unsigned check_init(FILE *out, const struct summary *const *run, unsigned runs, const char *name)
 {
 	static const enum summary_kind kinds[] = {
-		SUMMARY_CHAIN, SUMMARY_TOPIC, SUMMARY_CALLBACK, SUMMARY_TIMER, SUMMARY_SERVICE,
-		SUMMARY_LOOP,  SUMMARY_SPAN,  SUMMARY_PROCESS,  BUDGET_WHOLE,
+		SUMMARY_CHAIN,  SUMMARY_TOPIC, SUMMARY_CALLBACK, SUMMARY_TIMER,   SUMMARY_SERVICE,
+		SUMMARY_ACTION, SUMMARY_LOOP,  SUMMARY_SPAN,     SUMMARY_PROCESS, BUDGET_WHOLE,
 	};
 	struct init i = { .out = out, .run = run, .runs = runs };
 	char clean[1024];

@@ -168,6 +168,38 @@ static void test_losses(void **state)
 	done(&c);
 }
 
+/* Ten goals: they took 1 to 10 s, were accepted within 2 ms, and one was silent for 3 s. */
+static void test_goals(void **state)
+{
+	struct case_of c = { .run = { make_run(10, 0, 0) }, .runs = 1 };
+	struct summary_entity *entity = summary_entity(c.run[0], SUMMARY_ACTION, "/navigate", "");
+
+	(void)state;
+	for (unsigned i = 1; i <= 10; i++) {
+		histogram_add(&entity->histogram[SUMMARY_LATENCY], 1000 * MS * i);
+		histogram_add(&entity->histogram[SUMMARY_DURATION], 900 * MS * i);
+		histogram_add(&entity->histogram[SUMMARY_WAIT], 2 * MS);
+		histogram_add(&entity->histogram[SUMMARY_PERIOD], i == 7 ? 3000 * MS : 500 * MS);
+	}
+	entity->count[SUMMARY_RUNS] = 10;
+	entity->count[SUMMARY_ABORTED] = 1;
+	entity->count[SUMMARY_REJECTED] = 2;
+	assert_int_equal(judge(&c, "actions: {/navigate: total max <= 10 s}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: total max <= 9 s}"), CHECK_VIOLATED);
+	assert_int_equal(judge(&c, "actions: {/navigate: p50 <= 9.1 s}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: execution max <= 9 s}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: accept max <= 1 ms}"), CHECK_VIOLATED);
+	assert_int_equal(judge(&c, "actions: {'/n*': silence max <= 2 s}"), CHECK_VIOLATED);
+	assert_int_equal(judge(&c, "actions: {'/n*': silence p50 <= 2 s}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: aborted <= 10 %}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: aborted = 0}"), CHECK_VIOLATED);
+	assert_int_equal(judge(&c, "actions: {/navigate: rejected <= 17 %}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigate: canceled = 0}"), CHECK_KEPT);
+	assert_int_equal(judge(&c, "actions: {/navigte: canceled = 0}"), CHECK_VIOLATED);
+	assert_non_null(strstr(c.check.row[0].why, "did you mean '/navigate'"));
+	done(&c);
+}
+
 static void test_mistakes(void **state)
 {
 	static const struct {
@@ -242,9 +274,10 @@ static void test_init(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),    cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_runs),     cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_init),
+		cmocka_unit_test(test_times), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_runs),  cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_goals), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_init),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
