@@ -70,15 +70,33 @@
 			.ratio = 0.10                                                              \
 		}                                                                                  \
 	}
+/* Goals are few: four have a p50. */
+#define GOALS(what, distribution)                                                                  \
+	{ .kind = SUMMARY_ACTION,                                                                  \
+	  .name = what " p50",                                                                     \
+	  .of = distribution,                                                                      \
+	  .quantile = 0.50,                                                                        \
+	  .is_rare = true,                                                                         \
+	  .limit = MIDDLE },                                                                       \
+	{                                                                                          \
+		.kind = SUMMARY_ACTION, .name = what " p90", .of = distribution, .quantile = 0.90, \
+		.limit = UPPER                                                                     \
+	}
 /* Half a percentage point more is worse. */
+#define PERCENTAGE_POINTS                                       \
+	{                                                       \
+		.ratio = 0.10, .least = 0.005, .is_count = true \
+	}
+#define ENDS(what, part, among)                                              \
+	{                                                                    \
+		.kind = SUMMARY_ACTION, .name = what, .unit = COMPARE_SHARE, \
+		.count = SUMMARY_RUNS, .other = part, .is_among = among,     \
+		.limit = PERCENTAGE_POINTS                                   \
+	}
 #define SHARE(entity, what, all, part)                                                            \
 	{                                                                                         \
 		.kind = entity, .name = what, .unit = COMPARE_SHARE, .count = all, .other = part, \
-		.limit = {                                                                        \
-			.ratio = 0.10,                                                            \
-			.least = 0.005,                                                           \
-			.is_count = true                                                          \
-		}                                                                                 \
+		.limit = PERCENTAGE_POINTS                                                        \
 	}
 
 /* How often it happens in a run, or for a message: by what the program does, not by the machine. */
@@ -126,9 +144,22 @@ static const struct metric metrics[] = {
 	PER_RUN(SUMMARY_TOPIC, "deliveries", SUMMARY_PUBLISHED, SUMMARY_RECEIVED),
 	SHARE(SUMMARY_TOPIC, "lost", SUMMARY_RECEIVED, SUMMARY_NEVER_RECEIVED),
 	TIMES(SUMMARY_SERVICE, "latency", SUMMARY_LATENCY),
+	GOALS("total", SUMMARY_LATENCY),
+	GOALS("accept", SUMMARY_WAIT),
+	GOALS("execution", SUMMARY_DURATION),
+	GOALS("silence", SUMMARY_PERIOD),
+	ENDS("aborted", SUMMARY_ABORTED, true),
+	ENDS("canceled", SUMMARY_CANCELED, true),
+	ENDS("rejected", SUMMARY_REJECTED, false),
 	TIMES(SUMMARY_LOOP, "wake-up", SUMMARY_LATENCY),
 	TIMES(SUMMARY_LOOP, "duration", SUMMARY_DURATION),
-	SHARE(SUMMARY_LOOP, "missed", SUMMARY_RUNS, SUMMARY_MISSED),
+	{ .kind = SUMMARY_LOOP,
+	  .name = "missed",
+	  .unit = COMPARE_SHARE,
+	  .count = SUMMARY_RUNS,
+	  .other = SUMMARY_MISSED,
+	  .is_among = true,
+	  .limit = PERCENTAGE_POINTS },
 	OWN(SUMMARY_SPAN, "duration", SUMMARY_DURATION),
 	TIMES(SUMMARY_SPAN, "duration", SUMMARY_DURATION),
 };
@@ -203,7 +234,8 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 		return count >= INSTANCES_MIN;
 	}
 	if (metric->unit == COMPARE_NS) {
-		const double beyond = metric->quantile < 0.5 ? INSTANCES_LOW : INSTANCES_MIN;
+		const double beyond =
+			metric->quantile < 0.5 || metric->is_rare ? INSTANCES_LOW : INSTANCES_MIN;
 
 		if ((double)histogram->count * fmin(metric->quantile, 1 - metric->quantile) <
 		    beyond - 1e-9)
@@ -218,7 +250,7 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 	}
 	/* Cycles that missed their deadline are among all cycles; messages never received are not
 	 * among those received. */
-	all = metric->kind == SUMMARY_LOOP ? count : count + other;
+	all = metric->is_among ? count : count + other;
 	*log_of = log(other / (all > 0 ? all : 1) + added_of(metric));
 	return all >= INSTANCES_MIN;
 }

@@ -19,6 +19,8 @@ struct metric {
 	bool is_per_input;            /* PER_RUN of a chain: instead of the count, its inputs */
 	enum summary_counter other;   /* ... and this together, the share of this; PER_RUN: this
 					 for one of the other */
+	bool is_among;                /* SHARE: `other` is a part of `count` */
+	bool is_rare;                 /* NS: a few instances have this quantile */
 	struct verdict_limit limit;
 };
 
@@ -34,7 +36,7 @@ const struct metric *metric_named(enum summary_kind kind, const char *name);
  * @log: natural; valid only with true
  *
  * Return: false: too few instances. A quantile q needs 10 / (1 - q), so that ten instances are
- * beyond it, a low one 2 / q; rates and shares need 10.
+ * beyond it, a low one 2 / q, and p50 of goals 4; rates and shares need 10.
  */
 bool metric_of(const struct metric *metric, const struct summary *summary,
 	       const struct summary_entity *entity, double *log);

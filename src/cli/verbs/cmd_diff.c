@@ -137,7 +137,7 @@ const struct verb verb_diff = {
 		"of recordings, which are taken oldest first. The run is the unit: one run shows "
 		"what happened; only several runs of each side show what became slower. Record "
 		"6 of each, in turn (base, new, base, new, ...), and add --paired.\n\n"
-		"Callbacks, topics, chains, timers, services, loops and spans are matched by name. "
+		"Callbacks, topics, chains, timers, services, actions, loops and spans are matched by name. "
 		"Each of their metrics (p2, p50, p90 and p99 of times, rates, shares that were "
 		"lost or missed) gets a verdict:\n\n"
 		"  worse      it grew by more than the limit, and the runs prove it\n"

@@ -176,6 +176,39 @@ static void sides_that_are_equal(void **state)
 	free_sides(&sides);
 }
 
+/* Six goals a run: the new side waits twice as long for feedback, and aborts half of them. */
+static void goals(void **state)
+{
+	const struct compare_row *row;
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	for (unsigned i = 0; i < 2 * RUNS; i++) {
+		struct summary *run =
+			(struct summary *)(i < RUNS ? sides.base[i] : sides.new[i - RUNS]);
+		struct summary_entity *entity = summary_entity(run, SUMMARY_ACTION, "/dock", "");
+
+		for (unsigned goal = 0; goal < 6; goal++) {
+			histogram_add(&entity->histogram[SUMMARY_LATENCY],
+				      4000000000 + goal * 1000000 + chance() % 1000000);
+			histogram_add(&entity->histogram[SUMMARY_PERIOD],
+				      (i < RUNS ? 500000000 : 1000000000) + chance() % 1000000);
+		}
+		entity->count[SUMMARY_RUNS] = 60;
+		entity->count[SUMMARY_ABORTED] = i < RUNS ? 0 : 30;
+	}
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(row_of(&c, "/dock", "total p50")->verdict.verdict, VERDICT_NOT_WORSE);
+	assert_int_equal(row_of(&c, "/dock", "silence p50")->verdict.verdict, VERDICT_WORSE);
+	row = row_of(&c, "/dock", "aborted");
+	assert_int_equal(row->verdict.verdict, VERDICT_WORSE);
+	assert_float_equal(row->new, 0.5, 1e-9);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
 static void messages_that_are_lost(void **state)
 {
 	const struct compare_options one = { .design = { .bases = 1, .news = 1 } };
@@ -501,6 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_callback_that_takes_longer),
 		cmocka_unit_test(sides_that_are_equal),
+		cmocka_unit_test(goals),
 		cmocka_unit_test(messages_that_are_lost),
 		cmocka_unit_test(what_other_programs_took),
 		cmocka_unit_test(what_happens_in_a_run),
