@@ -44,6 +44,7 @@ struct config_target {
 };
 
 enum config_encoding { CONFIG_PROTOBUF, CONFIG_JSON };
+enum config_webhook { CONFIG_INCIDENT, CONFIG_SENTENCE };
 enum config_temporality { CONFIG_DELTA, CONFIG_CUMULATIVE };
 
 struct config {
@@ -59,7 +60,9 @@ struct config {
 	int count; /* not 0: programs that nobody records only count */
 	int64_t sample_ns; /* of each window: programs are recorded so long, and count otherwise; 0:
 			      all of it */
-	struct config_target otlp, clickhouse, upload;
+	struct config_target otlp, clickhouse, upload, webhook;
+	const char *webhook_url_file;
+	int webhook_body;     /* enum config_webhook */
 	int otlp_encoding;    /* enum config_encoding */
 	int otlp_temporality; /* enum config_temporality */
 	const char *clickhouse_database, *clickhouse_user;

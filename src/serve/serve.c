@@ -28,6 +28,7 @@ struct serve {
 	struct serve_metrics *metrics;
 	struct push *push; /* NULL: windows go nowhere else */
 	struct upload *upload; /* NULL: incidents stay here */
+	struct upload *webhook; /* NULL: nobody is told */
 	struct serve_http *http;
 	struct serve_incidents incidents;
 	uv_loop_t loop;
@@ -109,7 +110,7 @@ static int page(void *context, const char *path, const char *accept, FILE *out, 
 			     : "text/plain; version=0.0.4; charset=utf-8";
 		serve_incidents_count(&serve->incidents);
 		serve_metrics_put(serve->metrics, &serve->incidents, serve->push, serve->upload,
-				  open, out);
+				  serve->webhook, open, out);
 		return 200;
 	}
 	if (!strcmp(path, "/incidents") && serve->incidents.directory) {
@@ -208,14 +209,18 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 						 options->token,   page,          serve };
 	const struct push_options push = { options->config, options->version, options->say,
 					   options->say_context, options->incidents };
-	const struct upload_options upload = { options->config, options->incidents, options->say,
-					       options->say_context };
+	struct upload_options upload = { options->config, options->incidents, false, options->say,
+					 options->say_context };
+	struct upload_options webhook = upload;
 	int status;
 
 	if (uv_loop_init(&serve->loop))
 		return err_no_memory(err);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (push_begin(&serve->push, &push, err) || upload_begin(&serve->upload, &upload, err)) {
+	webhook.webhook = true;
+	if (push_begin(&serve->push, &push, err) || upload_begin(&serve->upload, &upload, err) ||
+	    upload_begin(&serve->webhook, &webhook, err)) {
+		upload_end(serve->upload);
 		push_end(serve->push);
 		(void)uv_loop_close(&serve->loop);
 		return -1;
@@ -235,6 +240,7 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 	if (serve->push && !status && !serve->status)
 		status = serve_source_end(serve->source, err);
 	upload_end(serve->upload);
+	upload_end(serve->webhook);
 	push_end(serve->push);
 	return status ? status : serve->status;
 }
@@ -249,7 +255,7 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 	while (more > 0 || (more == 0 && !serve_source_is_over(serve->source)));
 	if (more < 0)
 		return -1;
-	serve_metrics_put(serve->metrics, &serve->incidents, NULL, NULL, false,
+	serve_metrics_put(serve->metrics, &serve->incidents, NULL, NULL, NULL, false,
 			  serve->options->once);
 	return fflush(serve->options->once) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the output") : 0;
 }

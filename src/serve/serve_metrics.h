@@ -38,9 +38,10 @@ void serve_metrics_free(struct serve_metrics *metrics);
  * no memory. */
 int serve_metrics_add(struct serve_metrics *metrics, const struct summary *summary, int64_t end_ns);
 
-/** serve_metrics_put() - @incidents: as counted; @push, @upload: NULL: none; @open:
+/** serve_metrics_put() - @incidents: as counted; @push, @upload, @webhook: NULL: none; @open:
  * OpenMetrics 1.0; else Prometheus' text format 0.0.4. */
 void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
-		       struct push *push, struct upload *upload, bool open, FILE *out);
+		       struct push *push, struct upload *upload, struct upload *webhook, bool open,
+		       FILE *out);
 
 #endif

@@ -286,7 +286,8 @@ static void put_incidents(const struct metrics_page *page, const struct serve_in
 }
 
 void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
-		       struct push *push, struct upload *upload, bool open, FILE *out)
+		       struct push *push, struct upload *upload, struct upload *webhook, bool open,
+		       FILE *out)
 {
 	const struct metrics_page page = { out, open };
 
@@ -308,7 +309,8 @@ void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_i
 	put_target(metrics, &page);
 	put_incidents(&page, incidents);
 	serve_push_put(push, open, out);
-	serve_upload_put(upload, open, out);
+	serve_upload_put(upload, "upload", open, out);
+	serve_upload_put(webhook, "webhook", open, out);
 	if (open)
 		fputs("# EOF\n", out);
 }

@@ -81,32 +81,37 @@ void serve_push_put(struct push *push, bool open, FILE *out)
 
 /* ---- incidents ---- */
 
-static void put_value(FILE *out, bool open, const char *name, const char *type, const char *help,
-		      uint64_t value)
+/* Metric kymo_WHAT_NAME. */
+static void put_value(FILE *out, bool open, const char *what, const char *name, const char *type,
+		      const char *help, uint64_t value)
 {
-	put_head(out, open, name, type, help);
-	fprintf(out, "%s %" PRIu64 "\n", name, value);
+	char whole[128];
+
+	(void)snprintf(whole, sizeof(whole), "kymo_%s_%s", what, name);
+	put_head(out, open, whole, type, help);
+	fprintf(out, "%s %" PRIu64 "\n", whole, value);
 }
 
-void serve_upload_put(struct upload *upload, bool open, FILE *out)
+void serve_upload_put(struct upload *upload, const char *what, bool open, FILE *out)
 {
-	static const char name[] = "kymo_upload_incidents_total";
 	struct upload_counts counts;
+	char name[64];
 
 	if (!upload_counts(upload, &counts))
 		return;
+	(void)snprintf(name, sizeof(name), "kymo_%s_incidents_total", what);
 	put_head(out, open, name, "counter",
 		 "Incidents by what became of them; removed: before they were sent.");
 	fprintf(out,
 		"%s{result=\"sent\"} %" PRIu64 "\n%s{result=\"refused\"} %" PRIu64
 		"\n%s{result=\"removed\"} %" PRIu64 "\n",
 		name, counts.sent, name, counts.refused, name, counts.removed);
-	put_value(out, open, "kymo_upload_waiting_incidents", "gauge",
+	put_value(out, open, what, "waiting_incidents", "gauge",
 		  "Incidents that are complete, and not sent.", counts.waiting);
-	put_value(out, open, "kymo_upload_sent_bytes_total", "counter",
-		  "Bytes of files that were accepted.", counts.sent_bytes);
-	put_value(out, open, "kymo_upload_failures_total", "counter",
+	put_value(out, open, what, "sent_bytes_total", "counter", "Bytes that were accepted.",
+		  counts.sent_bytes);
+	put_value(out, open, what, "failures_total", "counter",
 		  "Attempts to send an incident that failed.", counts.failures);
-	put_value(out, open, "kymo_upload_last_success_timestamp_seconds", "gauge",
-		  "0: none so far.", (uint64_t)(counts.last_ns / 1000000000));
+	put_value(out, open, what, "last_success_timestamp_seconds", "gauge", "0: none so far.",
+		  (uint64_t)(counts.last_ns / 1000000000));
 }

@@ -12,7 +12,8 @@
 /** serve_push_put() - a part of /metrics; nothing if @push is NULL. @open: OpenMetrics. */
 void serve_push_put(struct push *push, bool open, FILE *out);
 
-/** serve_upload_put() - the same of incidents; nothing if @upload is NULL. */
-void serve_upload_put(struct upload *upload, bool open, FILE *out);
+/** serve_upload_put() - the same of incidents; nothing if @upload is NULL. @what: "upload" or
+ * "webhook" */
+void serve_upload_put(struct upload *upload, const char *what, bool open, FILE *out);
 
 #endif

@@ -93,6 +93,10 @@ static unsigned check_verbs(struct config *config)
 		show_wrong_key(config, key, &err);
 		wrongs++;
 	}
+	if (upload_webhook_check(config, &key, &err)) {
+		show_wrong_key(config, key, &err);
+		wrongs++;
+	}
 	return wrongs;
 }
 

@@ -232,7 +232,8 @@ const struct verb verb_serve = {
 		"--clickhouse and --otlp send each window on. What cannot be sent waits in "
 		"a spool; keys, passwords, limits and certificates are in the "
 		"configuration file. With upload.to in that file, complete incidents are "
-		"uploaded to a bucket (S3) or a directory.\n\n"
+		"uploaded to a bucket (S3) or a directory; with webhook.url, incident.json of "
+		"each is sent there.\n\n"
 		"Beyond this machine, kymo serve requires TLS and a token, or "
 		"--everybody-may-read. docs/answers/fleet.md lists the "
 		"metrics and shows a configuration of Prometheus.",

@@ -54,7 +54,8 @@ static void say(const struct upload *upload, const char *name, const char *text)
 {
 	char line[1400];
 
-	snprintf(line, sizeof(line), "upload: %s%s%s", name, *name ? ": " : "", text);
+	snprintf(line, sizeof(line), "%s: %s%s%s", upload->options.webhook ? "webhook" : "upload",
+		 name, *name ? ": " : "", text);
 	upload->options.say(upload->options.context, line);
 }
 
@@ -210,6 +211,17 @@ bool upload_counts(struct upload *upload, struct upload_counts *counts)
 
 /* ---- life cycle ---- */
 
+/* Return: 0, with upload->place NULL if there is none; -1 with @err. */
+static int open_place(struct upload *upload, struct kymo_err *err)
+{
+	const struct config *config = upload->options.config;
+
+	if (upload->options.webhook)
+		return upload_webhook_open(&upload->place, config, &upload->stop, err);
+	return *config->upload.url ? upload_place_open(&upload->place, config, &upload->stop, err)
+				   : 0;
+}
+
 static void free_upload(struct upload *upload)
 {
 	upload_place_close(upload->place);
@@ -224,9 +236,10 @@ int upload_begin(struct upload **out, const struct upload_options *options, stru
 {
 	struct upload *upload;
 	pthread_condattr_t monotonic;
+	int status;
 
 	*out = NULL;
-	if (!options->incidents || !*options->config->upload.url)
+	if (!options->incidents)
 		return 0;
 	upload = calloc(1, sizeof(*upload));
 	if (!upload)
@@ -237,9 +250,10 @@ int upload_begin(struct upload **out, const struct upload_options *options, stru
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&upload->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (upload_place_open(&upload->place, options->config, &upload->stop, err)) {
+	status = open_place(upload, err);
+	if (status || !upload->place) {
 		free_upload(upload);
-		return -1;
+		return status;
 	}
 	if (pthread_create(&upload->thread, NULL, work, upload)) {
 		free_upload(upload);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incidents go to a bucket (S3) or to a directory, by hand or by a thread of kymo serve:
+ * Incidents go to a bucket (S3) or to a directory, by hand or by a thread of kymo serve; their
+ * incident.json also to a webhook, by another thread:
  *
  *   TO/robot=r2d2/date=2026-11-24/20261124-031244/trace/...  page.html  summary  why.json
  *                                                 incident.json   the last one: all is there
@@ -48,6 +49,17 @@ void upload_place_close(struct upload_place *place);
  * key? @key: of kymo.yaml that an error is about. Return: 0; -1 with @err. */
 int upload_check(const struct config *config, const char **key, struct kymo_err *err);
 
+/**
+ * upload_webhook_open() - the webhook of @config, to which upload_incident() posts incident.json
+ *
+ * Return: 0, with *@place NULL if neither webhook.url nor webhook.url-file is set; -1 with @err.
+ */
+int upload_webhook_open(struct upload_place **place, const struct config *config,
+			const atomic_bool *stop, struct kymo_err *err);
+
+/** upload_webhook_check() - the same as upload_check(), of the webhook. */
+int upload_webhook_check(const struct config *config, const char **key, struct kymo_err *err);
+
 /** upload_place_name() - as marks have it: upload.to without a slash at its end. */
 const char *upload_place_name(const struct upload_place *place);
 
@@ -81,12 +93,13 @@ struct upload;
 struct upload_options {
 	const struct config *config; /* must stay valid */
 	const char *incidents;       /* directory; NULL: none are uploaded */
+	bool webhook;                /* to the webhook, rather than to upload.to */
 	/* A sentence for people: what fails, and that it works again. Called by the thread. */
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
-/** upload_begin() - Return: 0, with *@upload NULL if upload.to is not set; -1 with @err. */
+/** upload_begin() - Return: 0, with *@upload NULL if the place is not set; -1 with @err. */
 int upload_begin(struct upload **upload, const struct upload_options *options,
 		 struct kymo_err *err);
 

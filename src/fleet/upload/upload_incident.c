@@ -225,6 +225,8 @@ static enum upload_result send_held(struct sending *s)
 	struct names names = { 0 };
 	enum upload_result result = UPLOAD_NEVER;
 
+	if (place->is_webhook)
+		return upload_to_webhook(place, s->incident, s->report);
 	put_prefix(place, s->incident, s->key, sizeof(s->key));
 	s->prefix = strlen(s->key);
 	(void)snprintf(s->report->to, sizeof(s->report->to), "%s/%.*s", place->name,

@@ -14,7 +14,7 @@
 struct upload_place {
 	const struct config *config;
 	char name[UPLOAD_PLACE_MAX];
-	bool is_bucket;
+	bool is_bucket, is_webhook;
 	const char *path; /* in @name: of the directory; of the bucket, behind the host */
 	char base[3 * UPLOAD_PLACE_MAX]; /* of a bucket: its address, encoded */
 	char signature[128], user[UPLOAD_SECRET_MAX], secret[UPLOAD_SECRET_MAX],
@@ -46,5 +46,9 @@ enum upload_result upload_to_bucket(struct upload_place *place, const struct upl
 				    struct kymo_err *err);
 enum upload_result upload_to_directory(struct upload_place *place, const struct upload_file *file,
 				       struct kymo_err *err);
+
+/* POST @incident to a webhook; sets the report's address, bytes and error. */
+enum upload_result upload_to_webhook(struct upload_place *place, const struct incident *incident,
+				     struct upload_report *report);
 
 #endif

@@ -244,6 +244,7 @@ void upload_place_close(struct upload_place *place)
 	if (!place)
 		return;
 	post_close(place->post);
+	explicit_bzero(place->base, sizeof(place->base));
 	explicit_bzero(place->secret, sizeof(place->secret));
 	explicit_bzero(place->session, sizeof(place->session));
 	free(place);
