@@ -135,4 +135,5 @@ def main():
               f"{sum(map(sum, window.buckets)):,} values, {sum(map(len, window.buckets)):,} buckets")
 
 
-main()
+if __name__ == "__main__":
+    main()
