@@ -230,6 +230,29 @@ static void executor_rows(struct report *report, const struct model_thread *thre
 	}
 }
 
+/* Executors of which rclcpp has no events: the table lacks their threads. */
+static void executors_silent(struct report *report)
+{
+	static const char *const types[] = { "events_executor", "events_cbg_executor" };
+
+	for (unsigned k = 0; k < COUNT_OF(types); k++) {
+		unsigned count = 0;
+
+		for (unsigned i = 0; i < model_count(report->model, MODEL_EXECUTOR); i++) {
+			const struct model_executor *executor = model_executor(report->model, i);
+
+			count += report_wants_process(report, executor->process) &&
+				 strcmp(executor->type, types[k]) == 0;
+		}
+		if (count)
+			table_note(
+				report->table,
+				"%u %s: rclcpp reports nothing of what its threads do; "
+				"executor-view and blocked-by show what its callbacks waited for.",
+				count, types[k]);
+	}
+}
+
 void report_executors(struct report *report)
 {
 	unsigned all = 0, shown = 0;
@@ -251,6 +274,7 @@ void report_executors(struct report *report)
 		shown += rows;
 	}
 	report_more(report, shown, all);
+	executors_silent(report);
 	report->rows += all;
 }
 
