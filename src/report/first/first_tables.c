@@ -337,8 +337,11 @@ unsigned first_tables(struct table *table, const struct summary *summary,
 	snprintf(text, sizeof(text), "%s%s%s%s", topics, timers, more, hidden);
 	if (*text && text[strlen(text) - 1] == ' ')
 		text[strlen(text) - 1] = '\0';
+	/* A table ends with an empty line. */
+	if (*text && !lines && print)
+		table_note(table, "%s", "");
 	if (*text)
-		lines += first_fold(table, "", "", text, print) + (lines ? 1 : 0);
+		lines += first_fold(table, "", "", text, print) + 1;
 	return lines;
 }
 
