@@ -6,8 +6,9 @@
  *
  *   swarm PROCESSES ROUNDS        ROUNDS 0: until SIGTERM
  *
- * The first process is slow: from round 20 on, in every tenth one its timer takes 20 ms, in the
- * span "swarm:step", before it publishes. The events are real, the messages are numbers in pipes.
+ * All begin when the last one is there. The first process is slow: from round 20 on, in every tenth
+ * one its timer takes 20 ms, in the span "swarm:step", before it publishes. The events are real, the
+ * messages are numbers in pipes.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@
 enum { NODE, TIMER, TIMER_CALLBACK, PUBLISHER, SUBSCRIPTION, RECEIVER, CALLBACK, MESSAGE };
 
 static int in[PROCESSES_MAX], out[PROCESSES_MAX];
+static int ready[2], go[2]; /* pipes: a byte of each process; its end when all are there */
 static unsigned processes;
 static volatile sig_atomic_t stopped;
 
@@ -121,11 +123,32 @@ static void receive(unsigned self, int64_t due_ns)
 				on_message(stamp);
 }
 
+/* Until all processes are there. */
+static void gather(unsigned self)
+{
+	char bytes[PROCESSES_MAX];
+	ssize_t count = 0, got = 1;
+
+	if (self) {
+		(void)close(go[1]);
+		if (write(ready[1], "", 1) == 1)
+			(void)read(go[0], bytes, 1);
+		return;
+	}
+	while (count + 1 < (ssize_t)processes && got > 0) {
+		got = read(ready[0], bytes, sizeof(bytes));
+		count += got;
+	}
+	(void)close(go[1]);
+}
+
 static int be(unsigned self, unsigned long rounds)
 {
-	int64_t due_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t due_ns;
 
 	create();
+	gather(self);
+	due_ns = clock_ns(CLOCK_MONOTONIC);
 	for (unsigned long round = 0; !stopped && (!rounds || round < rounds); round++) {
 		on_timer(self, round);
 		due_ns += PERIOD_NS;
@@ -147,6 +170,8 @@ int main(int argc, char **argv)
 	(void)signal(SIGTERM, stop);
 	(void)signal(SIGINT, stop);
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
+		return 1;
 	for (i = 0; i < processes; i++) {
 		if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
 			return 1;

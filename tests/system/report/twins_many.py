@@ -13,34 +13,35 @@ from lib_test import TESTS, answer, check, in_directory, kymo, query, record
 
 PROCESSES = 6
 CHAINS = PROCESSES * PROCESSES
-NAME = "/drone timer 10 ms -> /swarm -> /drone"
 
 
 def findings(trace):
-    found = answer("report", trace)["findings"]
-    names = [(row["name"], re.sub(r" #\d+$", "", row["process"] or "") if row["kind"] != "chain" else "") for row in found]
-    check(len(set(names)) == len(names), "one name has several findings:", names)
-    chain = next((row for row in found if row["name"] == NAME), None)
-    if not check(chain, "no finding about the chains:", found):
-        return
-    check(chain["alike"] == CHAINS and PROCESSES <= chain["affected"] <= CHAINS, "of", CHAINS, "chains:", chain)
-    check(f"Affected: {chain['affected']} of {CHAINS} such chains." in chain["text"], chain["text"])
-    check(re.match(r"/swarm -> /drone \(swarm \d+(, swarm \d+)?\) took ", chain["text"]), "the worst is not named:", chain["text"])
-    words = shlex.split(chain["command"])
-    check(answer("why", trace, words[-1])["latency_ns"] == chain["worst_ns"], chain)
+    found = [row for row in answer("report", trace)["findings"] if row["kind"] != "trust"]
+    names = [row["name"] for row in found]
+    check(found and len(set(names)) == len(names), "one name has several findings:", names)
+    for row in found:
+        all_alike = CHAINS if row["kind"] == "chain" else PROCESSES
+        check(row["alike"] == all_alike and 1 <= row["affected"] <= all_alike, "of", all_alike, "alike:", row)
+        check(row["text"].endswith(f"Affected: {row['affected']} of {all_alike} such {'chains' if row['kind'] == 'chain' else 'spans' if row['kind'] == 'span' else 'callbacks'}."), row)
+        words = shlex.split(row["command"])
+        check(re.search(r"\(swarm \d+(, swarm \d+)?\)$", words[-1]) and words[-1].rpartition(" (")[2] in row["text"], "the worst is not named:", row)
+        if row["kind"] in ("chain", "callback"):
+            check(answer("why", trace, words[-1])["latency_ns"] == row["worst_ns"], row)
     check(len(answer("flow", trace)["chains"]) == CHAINS, "flow has not all chains")
     runs = query(trace, "SELECT pid, count(*) AS runs FROM callback_instances WHERE node = '/drone' AND kind = 'timer' GROUP BY pid")
     check(len(runs) == PROCESSES, "SQL has", runs)
+
 
 def screen(trace):
     text = kymo("report", trace)
     lines = text.rstrip("\n").split("\n")
     check(len(lines) <= 23 and max(map(len, lines)) <= 80, "the first screen has", len(lines), "lines:\n" + text)
-    check(f" {CHAINS} such chains." in " ".join(text.split()), text)
-    rows = [line for line in lines if "x /swarm -> /drone" in line]
-    check(len(rows) == 1 and rows[0].startswith(f"{CHAINS} x /swarm -> /drone "), "rows of chains:", rows, text)
+    check(re.search(rf"Affected: \d+ of ({CHAINS}|{PROCESSES}) such ", " ".join(text.split())), text)
+    rows = [line for line in lines if re.match(r"(\d+ x )?(/drone|/swarm|swarm:)", line)]
+    check(all(re.match(rf"({CHAINS} x /swarm -> /drone|{PROCESSES} x (/drone|swarm:step)) ", row) for row in rows), "rows:", rows, text)
+    chains = [row for row in rows if "->" in row]
     arrived = sum(row["arrived"] for row in answer("flow", trace)["chains"])
-    check(re.search(rf"drone +{arrived} ", rows[0] if rows else ""), "arrived are", arrived, rows)
+    check(all(re.search(rf"drone +{arrived} ", row) for row in chains), "arrived are", arrived, chains)
 
 
 def top(trace):
