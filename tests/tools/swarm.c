@@ -70,7 +70,8 @@ static void create(void)
 	ros_trace_rclcpp_timer_link_node(handle(TIMER), handle(NODE));
 	ros_trace_rclcpp_callback_register(handle(TIMER_CALLBACK), "Drone::on_timer()");
 	ros_trace_rcl_publisher_init(handle(PUBLISHER), handle(NODE), rmw(PUBLISHER), "/swarm", 10);
-	ros_trace_rcl_subscription_init(handle(SUBSCRIPTION), handle(NODE), rmw(SUBSCRIPTION), "/swarm", 10);
+	ros_trace_rcl_subscription_init(handle(SUBSCRIPTION), handle(NODE), rmw(SUBSCRIPTION),
+					"/swarm", 10);
 	ros_trace_rclcpp_subscription_init(handle(SUBSCRIPTION), handle(RECEIVER));
 	ros_trace_rclcpp_subscription_callback_added(handle(RECEIVER), handle(CALLBACK));
 	ros_trace_rclcpp_callback_register(handle(CALLBACK), "Drone::on_swarm()");
