@@ -76,7 +76,7 @@ def test_why(recording):
     kinds = {(part['kind'], part['by']) for part in why['parts']}
     assert {('awaited', 'the response of /add'), ('awaited', 'a sleep')} <= kinds, why['parts']
     assert sum(part['ns'] for part in why['parts'] if part['rank'] == 1) == why['latency_ns']
-    assert 'awaited' in why['sentence'], why['sentence']
+    assert {part['who'] for part in why['parts'] if part['kind'] == 'awaited'} == {'the response of /add', 'a sleep'}
     callback = ask('why', recording.trace, '/worker /in')
     assert 'awaited' in [part['kind'] for part in callback['parts']] and callback['count'] == MESSAGES
 
