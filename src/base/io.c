@@ -9,7 +9,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+int io_took_nothing(int fd)
+{
+	struct statvfs st;
+
+	return fstatvfs(fd, &st) == 0 && st.f_blocks && !st.f_bavail ? -ENOSPC : -EIO;
+}
 
 int write_all(int fd, const void *data, size_t size)
 {
@@ -19,7 +27,7 @@ int write_all(int fd, const void *data, size_t size)
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
+			return done < 0 ? -errno : io_took_nothing(fd);
 		at += done;
 		size -= (size_t)done;
 	}
@@ -34,7 +42,7 @@ int pwrite_all(int fd, const void *data, size_t size, off_t offset)
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
+			return done < 0 ? -errno : io_took_nothing(fd);
 		at += done;
 		offset += done;
 		size -= (size_t)done;

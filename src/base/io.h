@@ -11,11 +11,17 @@
 
 /**
  * write_all() - write @size bytes, however many write(2) accepts at a time
- * Return: 0; -errno when @fd refused (-ENOSPC when it accepted nothing): some of the bytes may be
- * written.
+ * Return: 0; -errno when @fd refused, or io_took_nothing(): some of the bytes may be written.
  * Context: blocks.
  */
 int write_all(int fd, const void *data, size_t size);
+
+/**
+ * io_took_nothing() - why a write to @fd accepted nothing and did not say why, as file systems in
+ * user space do
+ * Return: -ENOSPC where no space is left, else -EIO. Context: blocks.
+ */
+int io_took_nothing(int fd);
 
 /** pwrite_all() - the same at @offset of a file: a first part that was accepted does not hide why
  * the rest was not. */

@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 /* Packet header and packet context, as the metadata declares them. */
 struct packet_head {
 	uint32_t magic;
@@ -99,7 +101,7 @@ static int write_parts(int fd, struct iovec part[2], size_t *written)
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
+			return done < 0 ? -errno : io_took_nothing(fd);
 		*written += (size_t)done;
 		for (unsigned i = 0; i < 2; i++) {
 			size_t step =

@@ -66,11 +66,40 @@ static void why_the_rest_was_refused(void **state)
 	assert_int_equal(write_all(fd, second, sizeof(second)), -EFBIG);
 }
 
+static ssize_t takes = -1; /* bytes that pwrite() accepts; -1: all */
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset);
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset);
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
+{
+	const struct iovec part = { (void *)(uintptr_t)bytes, size };
+
+	return takes < 0 ? pwritev(fd, &part, 1, offset) : takes;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
+{
+	return pwrite64(fd, bytes, size, offset);
+}
+
+/* A file system with room that accepts nothing is not full. */
+static void nothing_was_accepted(void **state)
+{
+	const int fd = fileno(*state);
+
+	takes = 0;
+	assert_int_equal(pwrite_all(fd, "x", 1, 0), -EIO);
+	takes = -1;
+	assert_int_equal(pwrite_all(fd, "x", 1, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_at_an_offset),
 		cmocka_unit_test(why_the_rest_was_refused),
+		cmocka_unit_test(nothing_was_accepted),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
