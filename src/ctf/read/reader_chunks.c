@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ctf/format/packed.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 #define ARCHIVES "/archives/"
 #define REPEATS "_known"
@@ -201,4 +201,75 @@ char *chunk_file_now(const char *path)
 	now = packed_name(moved);
 	free(moved);
 	return now;
+}
+
+/* ---- copies ---- */
+
+/*
+ * The same trace twice, in two directories that are opened together: a backup beside the trace, or
+ * a copy that is taken for that of another host. Each message would be published and received
+ * twice, and half of them would seem to be lost.
+ *
+ * Chunks of a rotated trace have its UUID, too, and other packets. A trace is a copy if each of its
+ * streams begins with the packet that a stream of the other one begins with.
+ */
+static bool may_be_same(const struct ctf_trace *x, const struct ctf_trace *y)
+{
+	return x->chunk.number == y->chunk.number && x->metadata && y->metadata &&
+	       x->metadata->has_uuid && y->metadata->has_uuid &&
+	       !memcmp(x->metadata->uuid, y->metadata->uuid, sizeof x->metadata->uuid);
+}
+
+static bool begins_alike(const struct ctf_stream *x, const struct ctf_stream *y)
+{
+	const struct packet *a = &x->packet, *b = &y->packet;
+
+	return x->class && y->class && x->class->id == y->class->id && a->has == b->has &&
+	       a->instance == b->instance && a->begin == b->begin && a->end == b->end &&
+	       a->seq == b->seq && a->size == b->size;
+}
+
+/* The first stream of trace @index: streams are in the order of their traces. */
+static unsigned streams_of(const struct kymo_ctf_reader *reader, uint32_t index)
+{
+	unsigned low = 0, high = reader->stream_count;
+
+	while (low < high) {
+		const unsigned middle = (low + high) / 2;
+
+		if (reader->stream[middle]->info.trace < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_in(const struct kymo_ctf_reader *reader, const struct ctf_stream *s, uint32_t index)
+{
+	unsigned i = streams_of(reader, index);
+
+	for (; i < reader->stream_count && reader->stream[i]->info.trace == index; i++)
+		if (begins_alike(s, reader->stream[i]))
+			return true;
+	return false;
+}
+
+const struct ctf_trace *trace_copied(const struct kymo_ctf_reader *reader,
+				     const struct ctf_trace *trace, unsigned first)
+{
+	if (reader->growing || reader->refreshing || first == reader->stream_count)
+		return NULL;
+	for (unsigned i = 0; i < trace->index; i++) {
+		const struct ctf_trace *other = reader->trace[i];
+		unsigned at = first;
+
+		if (!may_be_same(trace, other))
+			continue;
+		while (at < reader->stream_count && is_in(reader, reader->stream[at], i))
+			at++;
+		if (at == reader->stream_count)
+			return other;
+	}
+	return NULL;
 }

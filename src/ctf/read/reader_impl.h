@@ -58,6 +58,7 @@ struct ctf_trace {
 	bool goes_on;			/* the reader also has the chunk before this one */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 	char *host;			/* info.hostname, where that is not the environment's */
+	unsigned host_number;		/* of the hosts of that name: the first is 1 */
 	int64_t shifted_ns;		/* in all offsets of its classes */
 	struct lost_file *lost_file;    /* of its directory index/, see reader_lost.c */
 	uint32_t lost_files, lost_files_room;
@@ -262,6 +263,13 @@ void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trac
 /* ---- reader_class.c ---- */
 int trace_compile(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err);
 void trace_free(struct ctf_trace *trace);
+
+/*
+ * Whether a trace that was just opened, whose first stream is @first, is a copy of one that the
+ * reader has. Return: that one; NULL: no. While traces grow, nothing is a copy.
+ */
+const struct ctf_trace *trace_copied(const struct kymo_ctf_reader *reader,
+				     const struct ctf_trace *trace, unsigned first);
 /* The stream class with this id, or NULL. */
 struct stream_class *trace_class(struct ctf_trace *trace, uint64_t id);
 

@@ -48,24 +48,22 @@ static const char *clock_id(const struct ctf_trace *trace)
 static const char *host_of(const struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
 	const char *name = env_text(trace, "hostname"), *id = clock_id(trace);
-	unsigned others = 0;
+	unsigned hosts = 0;		/* of that name */
 
 	for (uint32_t i = 0; *name && i < trace->index; i++) {
-		struct ctf_trace *other = reader->trace[i];
+		const struct ctf_trace *other = reader->trace[i];
 
-		if (!other->metadata || strcmp(env_text(other, "hostname"), name) != 0)
+		if (!other->hostname || !other->hostname->text ||
+		    strcmp(other->hostname->text, name) != 0)
 			continue;
-		if (!*id || !*clock_id(other) || !strcmp(id, clock_id(other)))
+		if (!*id || !*clock_id(other) || !strcmp(id, clock_id(other))) {
+			trace->host_number = other->host_number;
 			return other->info.hostname ? other->info.hostname : name;
-		/* The first trace of each host counts. */
-		for (uint32_t k = 0; k <= i; k++)
-			if (k == i)
-				others++;
-			else if (reader->trace[k]->info.hostname && other->info.hostname &&
-				 !strcmp(reader->trace[k]->info.hostname, other->info.hostname))
-				break;
+		}
+		hosts = other->host_number > hosts ? other->host_number : hosts;
 	}
-	if (!others || trace->host || asprintf(&trace->host, "%s#%u", name, others + 1) < 0)
+	trace->host_number = hosts + 1;
+	if (!hosts || trace->host || asprintf(&trace->host, "%s#%u", name, hosts + 1) < 0)
 		return trace->host ? trace->host : name;
 	return trace->host;
 }
@@ -170,7 +168,8 @@ static int add_moved(struct kymo_ctf_reader *reader, const char *path, struct ky
 
 static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err)
 {
-	unsigned classes = reader->class_count;
+	const unsigned classes = reader->class_count, streams = reader->stream_count;
+	const struct ctf_trace *copied;
 	struct ctf_trace *trace;
 	struct kymo_err why = { 0 };
 
@@ -185,8 +184,13 @@ static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct ky
 	trace = trace_new(reader, path);
 	if (!trace)
 		return err_no_memory(err);
-	if (!trace_load(reader, trace, &why))
-		return 0;
+	if (!trace_load(reader, trace, &why)) {
+		copied = trace_copied(reader, trace, streams);
+		return copied ? err_set(err, KYMO_EXIT_USAGE,
+					"%s is a copy of %s: each event would be counted twice; name one of them",
+					trace->path, copied->path)
+			      : 0;
+	}
 	if (why.status != KYMO_EXIT_INPUT || (!reader->refreshing && !access(path, F_OK)))
 		return err_set(err, why.status, "%s", why.text);
 	/* It has only just begun, and the next refresh may read it; or its chunk was renamed or

@@ -21,7 +21,7 @@ import termios
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_capture
-from lib_test import BUILD, KYMO, SOURCE, ros_domain, until
+from lib_test import BUILD, KYMO, SOURCE, another_trace, ros_domain, until
 
 NOTHING = 6			# exit status: the robot of these tests has no such thing
 SECONDS = "0.6"
@@ -178,7 +178,7 @@ class Scenes:
         for name in ("my_session", "session-20261120220000", "left-robot", "right-robot", "spikes/1",
                      "traces/robot/walk-20261120-200115", "traces/robot/walk", "traces/session-20261120220000",
                      "home/.ros/tracing/my_session", "data/trace"):
-            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(self.work, name))
+            another_trace(os.path.join(self.work, "TRACE"), os.path.join(self.work, name))
         into("kymo", "export", "TRACE", "--format", "caret-architecture", "-o", "architecture.yaml")
         with open(os.path.join(self.work, "architecture.yaml"), "r+", encoding="utf-8") as file:
             text = file.read()

@@ -7,12 +7,15 @@ import csv
 import glob
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 SOURCE = os.environ.get("KYMO_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("KYMO_BUILD") or os.path.join(SOURCE, "build")
@@ -254,3 +257,20 @@ def until_lossless(run, tries=10):
                 why = str(lost)
                 print(f"{getattr(run, '__name__', None) or run.func.__name__}, run {attempt} of {tries}: {lost}", flush=True)
     raise AssertionError(f"none of {tries} runs can be judged; the last: {why}")
+
+
+def another_trace(source, path):
+    """A copy of a trace of CTF 1.8 that is another trace: with UUIDs of its own."""
+    shutil.copytree(source, path)
+    for place in (place for place, _, files in os.walk(path) if "metadata" in files):
+        with open(os.path.join(place, "metadata"), "rb") as file:
+            before = uuid.UUID(re.search(rb'uuid = "([0-9a-f-]{36})"', file.read())[1].decode())
+        after = uuid.uuid4()
+        for name in (entry.path for entry in os.scandir(place) if entry.is_file()):
+            with open(name, "rb") as file:
+                data = file.read()
+            data = data.replace(before.bytes, after.bytes)
+            if os.path.basename(name) == "metadata":
+                data = data.replace(str(before).encode(), str(after).encode(), 1)
+            with open(name, "wb") as file:
+                file.write(data)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SOURCE, answer, check, in_directory, kymo, ros_domain, run, skip
+from lib_test import BUILD, KYMO, SOURCE, another_trace, answer, check, in_directory, kymo, ros_domain, run, skip
 
 DOMAIN = ros_domain()
 SECOND = 1_000_000_000
@@ -253,7 +253,7 @@ def told_apart(scratch):
     """By name and clock: two machines of one name are two hosts, and one clock under two names is not compared with itself."""
     def copy(name, change):
         path = os.path.join(scratch, name)
-        shutil.copytree(os.path.join(SOURCE, 'tests/fixtures/lifecycle'), path)
+        another_trace(os.path.join(SOURCE, 'tests/fixtures/lifecycle'), path)
         metadata, = (os.path.join(at, 'metadata') for at, _, files in os.walk(path) if 'metadata' in files)
         before = open(metadata, 'rb').read()
         after = change(before)
@@ -274,6 +274,10 @@ def told_apart(scratch):
     one, other, inside = copy('one', lambda text: text), copy('other', uuid), copy('inside', container)
     check('hosts' not in answer('report', one, os.path.join(SOURCE, 'tests/fixtures/lifecycle')),
           'two traces of one host are compared')
+    twice = os.path.join(scratch, 'twice')
+    shutil.copytree(one, twice)
+    said = run(KYMO, 'report', one, twice, status=2).stderr
+    check('is a copy of' in said and 'name one of them' in said, 'a copy as another host:', said)
     rows = hosts_of(one, other)
     check(list(rows) == ['vm', 'vm#2'] and rows['vm#2']['compared_by'] == 'wall clock', rows)
     said = answer('info', one, other)

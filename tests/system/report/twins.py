@@ -9,12 +9,11 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, check, in_directory, private, ros_domain
+from lib_test import BUILD, KYMO, another_trace, check, in_directory, private, ros_domain
 
 ROBOT = os.path.join(BUILD, "robot")
 DRIVER = os.path.join(ROBOT, "driver")
@@ -102,7 +101,7 @@ def chains(place, work):
 
     # The same processes on another host: their names have the hosts, too.
     other = os.path.join(work, "other")
-    shutil.copytree(trace, other)
+    another_trace(trace, other)
     metadata = os.path.join(other, "ust", "metadata")
     with open(metadata, "rb") as file:
         data = file.read()
