@@ -211,11 +211,12 @@ char *chunk_file_now(const char *path)
  * twice, and half of them would seem to be lost.
  *
  * Chunks of a rotated trace have its UUID, too, and other packets. A trace is a copy if each of its
- * streams begins with the packet that a stream of the other one begins with.
+ * streams begins with the packet that a stream of the other one begins with, at the same time.
  */
 static bool may_be_same(const struct ctf_trace *x, const struct ctf_trace *y)
 {
-	return x->chunk.number == y->chunk.number && x->metadata && y->metadata &&
+	return x->chunk.number == y->chunk.number &&
+	       x->info.clock_offset_ns == y->info.clock_offset_ns && x->metadata && y->metadata &&
 	       x->metadata->has_uuid && y->metadata->has_uuid &&
 	       !memcmp(x->metadata->uuid, y->metadata->uuid, sizeof x->metadata->uuid);
 }

@@ -15,8 +15,8 @@ events() {
 # ---- several traces in one tree
 tree=$scratch/tree
 add() {
-	mkdir -p "$tree/$1"
-	cp -r "$fixture/." "$tree/$1"
+	PYTHONPATH=$KYMO_SOURCE/tests/system/lib python3 -c 'import sys, lib_test; lib_test.another_trace(*sys.argv[1:])' \
+		"$fixture" "$tree/$1"
 	chmod -R u+w "$tree/$1"
 }
 one=$(events "$fixture")
