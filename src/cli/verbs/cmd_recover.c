@@ -56,7 +56,8 @@ const struct verb verb_recover = {
 		       "writes them into a trace: every complete event, and all names. Then it "
 		       "frees the memory. Programs that still run are left alone; recover and "
 		       "\"kymo info\" name those with events.\n\n"
-		       "\"kymo record\" also writes such remains into its trace.",
+		       "\"kymo record\" also writes such remains into its trace; those of programs "
+		       "that recorded themselves go into a trace beside it, DIR-recovered.",
 	.examples = "kymo recover -o crash\n",
 	.opts = opts,
 	.run = run,

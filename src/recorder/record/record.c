@@ -9,6 +9,7 @@
 
 #include "recorder/control/control.h"
 #include "recorder/record/record_requests.h"
+#include "recorder/record/record_selves.h"
 #include "base/array.h"
 
 #define FILES_LEAST 32 /* descriptors */
@@ -328,6 +329,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 	}
 	if (!options->yields)
 		record_ask_to_yield(options->session.runtime_dir);
+	record_selves(&options->session);
 	recorder.soft_files = command_limit_files(RLIM_INFINITY);
 	hold_signals(SIG_BLOCK);
 	if (session_begin(&session, &recorder.session, err) < 0) {

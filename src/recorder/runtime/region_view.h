@@ -121,4 +121,13 @@ static inline struct kymo_region *region_header(const struct region *region)
 	return (struct kymo_region *)region->base;
 }
 
+/** region_recorded_itself() - whether the process was its own recorder, and did not end that. */
+static inline bool region_recorded_itself(const struct region *region)
+{
+	const struct kymo_region *header = region_header(region);
+
+	return __atomic_load_n(&header->recorder_pid, __ATOMIC_RELAXED) == region->pid &&
+	       __atomic_load_n(&header->owed, __ATOMIC_ACQUIRE);
+}
+
 #endif

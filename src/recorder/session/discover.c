@@ -178,7 +178,8 @@ static bool worth_joining(const struct session *session, const struct drained_pr
 	const struct kymo_region *header = region_header(&process->region);
 
 	if (!wanted(session, process) ||
-	    (session->options.only_dead && process->alive != ALIVE_DEAD))
+	    (session->options.only_dead && process->alive != ALIVE_DEAD) ||
+	    (session->options.only_selves && !region_recorded_itself(&process->region)))
 		return false;
 	/* A dead process is of interest if it was recording; else its region is only to be
 	 * removed. */
@@ -368,7 +369,8 @@ static void add_region(struct session *session, struct home *home, const char *n
 	process->alive = region_alive(&process->region, &process->host_pid);
 	if (session->options.only_dead) {
 		wait_if_ending(process);
-		leave_alone(session, process);
+		if (!session->options.only_selves)
+			leave_alone(session, process);
 	}
 	if (worth_joining(session, process)) {
 		const bool readable =

@@ -75,6 +75,7 @@ struct session_options {
 			gives */
 	bool only_self; /* only the calling process; does not claim the domain */
 	bool only_dead; /* only what dead processes left; living ones are not changed */
+	bool only_selves; /* with only_dead: of those that recorded themselves */
 	/*
 	 * Record from copies of the regions of processes that keep their last events without a
 	 * recorder, or died while they were recorded. The domain is not claimed, and no region is

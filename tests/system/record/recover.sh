@@ -66,4 +66,28 @@ has err "left alone: $alone"
 kill -0 $bystander || fail "the bystander died"
 "$kymo" status --format csv | grep -q ',record,alive' || fail "the bystander's state was changed"
 
+# A program that recorded itself is killed: what it left is not of the next recording, but a trace beside it.
+left_beside() {	# NUMBER: whether it left something, which the recorder of its own had not read
+	"$KYMO_BUILD/cyclic/cyclic" --trace "$work/self$1" --seconds 600 >/dev/null 2>&1 &
+	program=$!
+	wait_for sh -c "ls '$work/self$1'/*/*_0"
+	kill -9 $program
+	wait $program 2>/dev/null || true
+	run 0 "$kymo" start -o "$work/next$1"
+	cp "$scratch/err" "$scratch/said"
+	wait_for sh -c "ls '$work/next$1'/ust/*_0"	# the bystander's
+	run 0 "$kymo" stop
+	[ -d "$work/next$1-recovered" ]
+}
+try=1
+while ! left_beside $try && [ $try -lt 20 ]; do
+	try=$((try + 1))
+done
+grep -q "cyclic ($program) recorded itself and was killed: the [0-9]* events that it had left are in $work/next$try-recovered" \
+	"$scratch/said" || fail "nothing of what was left is said: $(cat "$scratch/said")"
+run 0 "$kymo" info "$work/next$try-recovered"
+has out cyclic
+run 0 "$kymo" info "$work/next$try"
+! grep cyclic "$scratch/out" || fail "the next recording has events of before"
+
 finish
