@@ -323,7 +323,7 @@ def program(directory):
     check("loop_sleep" not in [row["span"] for row in spans], "sleep is shown as work", spans)
     top.keys("c")
     top.shows("counting", r"counting \(c: durations\)")
-    top.shows("a span without durations", r"^[!> ] plan +cyclic +\d+ +- +-")
+    top.shows("a span without durations", r"^[!> ] plan +cyclic +[\d,]+ +- +-")
     top.keys("c")
     top.shows("durations again", r"^[!> ] plan +cyclic +\d[\d,.]* +\d")
     top.keys("\r")
