@@ -94,7 +94,7 @@ $cc -std=gnu11 -I"$KYMO_SOURCE/include" -o "$work/only" "$work/only.c" -L"$KYMO_
 "$KYMO_BUILD/bin/kymo" record -q -o "$work/only.trace" -- "$work/only" || die "only: $?"
 for verb in flow why; do
 	status=0; "$KYMO_BUILD/bin/kymo" $verb "$work/only.trace" >"$work/text" 2>&1 || status=$?
-	[ $status = 6 ] && has '^Nothing to show: The trace has no events of ROS 2, and no loop or span of kymo.h ended: .kymo report. shows instants' ||
+	[ $status = 6 ] && has '^Nothing to show: The trace has no events of ROS 2, and no loop or span of kymo.h ended: .kymo report [^ ]*only.trace. shows instants' ||
 		die "$verb: $status: $(cat "$work/text")"
 done
 "$KYMO_BUILD/bin/kymo" report "$work/only.trace" >"$work/text" && has '^only +once ' || die "report: $(cat "$work/text")"
