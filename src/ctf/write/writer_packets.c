@@ -169,6 +169,22 @@ static int out_store(struct ctf_out *out, const struct packet_head *head,
 					     });
 }
 
+/* What the index has of a packet, without its offset and the number of its events. */
+static struct ctf_index_entry entry_of(const struct packet_head *head)
+{
+	return (struct ctf_index_entry){
+		.packet_size = head->packet_size,
+		.content_size = head->content_size,
+		.timestamp_begin = head->timestamp_begin,
+		.timestamp_end = head->timestamp_end,
+		.events_discarded = head->events_discarded,
+		.stream_id = head->stream_id,
+		.stream_instance_id = head->stream_instance_id,
+		.packet_seq_num = head->packet_seq_num,
+		.events_discarded_len = 8 * sizeof head->events_discarded,
+	};
+}
+
 int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 {
 	struct ctf_index_entry entry;
@@ -176,19 +192,9 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 	int rc;
 
 	head_fill(&head, out, packet);
-	entry = (struct ctf_index_entry){
-		.offset = out->length,
-		.packet_size = head.packet_size,
-		.content_size = head.content_size,
-		.timestamp_begin = head.timestamp_begin,
-		.timestamp_end = head.timestamp_end,
-		.events_discarded = head.events_discarded,
-		.stream_id = head.stream_id,
-		.stream_instance_id = head.stream_instance_id,
-		.packet_seq_num = head.packet_seq_num,
-		.events_discarded_len = 8 * sizeof head.events_discarded,
-		.events = packet->count,
-	};
+	entry = entry_of(&head);
+	entry.offset = out->length;
+	entry.events = packet->count;
 	rc = out->writer->store ? out_store(out, &head, packet, &entry)
 				: out_append(out, &head, packet);
 	if (rc < 0)
@@ -216,16 +222,7 @@ bool ctf_packet_entry(const uint8_t bytes[CTF_PACKET_HEAD_LTTNG], struct ctf_ind
 	if (head.magic != CTF_PACKET_MAGIC || head.content_size > head.packet_size ||
 	    head.timestamp_end < head.timestamp_begin)
 		return false;
-	*entry = (struct ctf_index_entry){
-		.packet_size = head.packet_size,
-		.content_size = head.content_size,
-		.timestamp_begin = head.timestamp_begin,
-		.timestamp_end = head.timestamp_end,
-		.events_discarded = head.events_discarded,
-		.stream_id = head.stream_id,
-		.stream_instance_id = head.stream_instance_id,
-		.packet_seq_num = head.packet_seq_num,
-	};
+	*entry = entry_of(&head);
 	return true;
 }
 
