@@ -13,7 +13,6 @@ usage: fleet_database.py [NODES]     of the robot, 4 has 45 entities; with KYMO_
                                      clickhouse-server in the PATH"""
 import gzip
 import os
-import re
 import resource
 import struct
 import subprocess
@@ -30,7 +29,7 @@ os.environ.setdefault("KYMO_BUILD", os.path.join(BENCH, "..", "build"))
 os.environ.setdefault("KYMO_SOURCE", os.path.join(BENCH, ".."))
 sys.path.insert(0, os.path.join(BENCH, "..", "tests", "system", "lib"))
 from lib_clickhouse import start  # noqa: E402
-from lib_fleet import MONDAY_NS, Bytes  # noqa: E402
+from lib_fleet import MONDAY_NS, Bytes, definition, skip_array  # noqa: E402
 from lib_http import Server  # noqa: E402
 from lib_test import BUILD, KYMO, SOURCE, running, until  # noqa: E402
 from wire import Handler  # noqa: E402
@@ -68,20 +67,8 @@ def cut(body):
         times, rows = found.at, 0
         found.skip(24)
         for _, kind in columns:
-            rows = found.length()
-            for _ in range(rows):
-                if kind == "TEXT":
-                    found.text()
-                elif kind in ("LOWS", "HIGHS"):
-                    found.skip(found.length() * (8 if kind == "HIGHS" else 1))
-                else:
-                    found.skip({"BYTE": 1, "I16": 2, "U64": 8}[kind])
+            rows = skip_array(found, kind)
         yield body[names:times], body[times + 8:found.at], rows
-
-
-def definition(name):
-    with open(os.path.join(SOURCE, "src", "fleet", "window", name), encoding="utf-8") as file:
-        return re.findall(r"^PACKED\((\w+), (\w+)", file.read(), re.M)
 
 
 def text(value):

@@ -143,6 +143,19 @@ class Bytes:
         return struct.unpack_from("<" + kind, self.body, self.at - 8)[0]
 
 
+def skip_array(found, kind):
+    """Pass over an array of a type in window_packed.def. Return: its length."""
+    rows = found.length()
+    for _ in range(rows):
+        if kind == "TEXT":
+            found.text()
+        elif kind in ("LOWS", "HIGHS"):
+            found.skip(found.length() * (8 if kind == "HIGHS" else 1))
+        else:
+            found.skip({"BYTE": 1, "I16": 2, "U64": 8}[kind])
+    return rows
+
+
 def windows_of(body, types):
     """Robot, boot, begin and length of each window of a request; `types`: of the arrays in window_packed.def."""
     found = Bytes(body)
@@ -150,13 +163,7 @@ def windows_of(body, types):
         robot, boot, _, _ = (found.text() for _ in range(4))
         begin, length, _ = found.number(), found.number("d"), found.number()
         for kind in types:
-            for _ in range(found.length()):
-                if kind == "TEXT":
-                    found.text()
-                elif kind in ("LOWS", "HIGHS"):
-                    found.skip(found.length() * (8 if kind == "HIGHS" else 1))
-                else:
-                    found.skip({"BYTE": 1, "I16": 2, "U64": 8}[kind])
+            skip_array(found, kind)
         yield robot, boot, begin, length
 
 
