@@ -291,6 +291,17 @@ static bool ends_command(const char *at)
 	return strchr("\"`", *at) || (strchr(",;:.)", *at) && (!at[1] || at[1] == ' '));
 }
 
+/* At the quote that begins a word of a shell, its last quote; else @at. */
+static const char *quoted_end(const char *at)
+{
+	const bool begins = *at == '\'' && (at[-1] == ' ' || at[-1] == '=');
+	const char *end = begins ? strchr(at + 1, '\'') : NULL;
+
+	while (end && strncmp(end, "'\\''", 4) == 0)
+		end = strchr(end + 4, '\'');
+	return end ? end : at;
+}
+
 /* Bytes of the command that begins at @text, else of the word, with the blanks before it. */
 static size_t unit_length(const char *text)
 {
@@ -301,7 +312,7 @@ static size_t unit_length(const char *text)
 	if (strncmp(begin, "kymo ", 5) != 0 || !islower((unsigned char)begin[5]) ||
 	    begin[5 + strcspn(begin + 5, " ") - 1] == ':')
 		return blanks + word + unit_behind(text + blanks, word);
-	for (at = begin; *at && !ends_command(at); at++)
+	for (at = begin; *at && !ends_command(at); at = quoted_end(at) + 1)
 		if (!strncmp(at, " or kymo ", 9) || !strncmp(at, " and kymo ", 10))
 			return (size_t)(at - text);
 	return (size_t)(at - text) + strcspn(at, " ");
@@ -326,7 +337,7 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
 		const size_t word = blanks + strcspn(text + blanks, " ");
 		size_t length = unit_length(text), columns = 0;
 
-		if (length > word && length > width - indent)
+		if (length > word && length > width - indent && !memchr(text, '\'', length))
 			length = word;
 		if (length - blanks > width - indent) { /* longer than a line */
 			size_t part = choices_within(text, length, at < width ? width - at : 0);
