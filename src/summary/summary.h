@@ -275,6 +275,9 @@ struct summary_entity *summary_find(const struct summary *summary, enum summary_
 const struct summary_entity *summary_entity_like(const struct summary *summary,
 						 const struct summary_entity *entity);
 
+/* Tables have one row for those that are alike, if there are more than so many. */
+#define SUMMARY_ALIKE_ROWS 2u
+
 /** summary_is_alike() - are both of one name, in processes of one name? They are of one summary.
  * Chains of one name are alike, through whichever processes they go. */
 bool summary_is_alike(const struct summary_entity *a, const struct summary_entity *b);

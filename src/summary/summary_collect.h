@@ -103,6 +103,10 @@ const struct model_process *summary_collect_ways(const struct summary_collect *c
 						 const struct chains_path *path,
 						 struct summary_ways *ways);
 
+/** summary_chain_ask() - the ends of @path, as `kymo why` takes them: "/lidar -> /cmd_vel"; "" if
+ * one of them has no such name. Return: @buffer. */
+char *summary_chain_ask(const struct chains_path *path, char *buffer, size_t size);
+
 /** summary_executor_name() - the same of the executor that thread number @executor represents:
  * "perception: /costmap, /detector", its process and up to four of the nodes that it runs. */
 void summary_executor_name(const struct model *model, struct executor_view *view, unsigned executor,

@@ -40,21 +40,25 @@ static const char *chain_label(struct chain *chain)
 	return summary_text(chain->summary, text);
 }
 
-/* Its ends, as `kymo why` takes them: "/lidar -> /cmd_vel"; "" if one of them has no such name. */
-static const char *chain_ask(struct chain *chain)
+char *summary_chain_ask(const struct chains_path *path, char *buffer, size_t size)
 {
-	const unsigned ends[] = { 0, chain->steps - 1 };
-	char text[1024];
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	const unsigned last = chains_steps(path, step) - 1;
+	const struct chains_path *const ends[] = { step[0], step[last] };
+	char label[CHAINS_LABEL_MAX];
+	size_t used = 0;
 
-	for (unsigned i = 0; i < COUNT_OF(ends); i++) {
-		const struct chains_path *step = chain->step[ends[i]];
-
-		if (step->callback && !model_callback_node(step->callback))
-			return "";
-	}
-	snprintf(text, sizeof(text), "%s -> %s", step_name(chain, 0),
-		 step_name(chain, chain->steps - 1));
-	return summary_text(chain->summary, text);
+	*buffer = '\0';
+	for (unsigned i = 0; i < COUNT_OF(ends); i++)
+		if (ends[i]->callback && !model_callback_node(ends[i]->callback))
+			return buffer;
+	for (unsigned i = 0; i < COUNT_OF(ends) && used < size; i++)
+		used += (size_t)snprintf(
+			buffer + used, size - used, "%s%s", i ? " -> " : "",
+			ends[i]->publisher
+				? chains_step_label(ends[i], label, sizeof(label))
+				: model_callback_node(ends[i]->callback)->full_name);
+	return buffer;
 }
 
 /* ---- one arrival ---- */
@@ -218,7 +222,7 @@ static const char *with_ways(struct chain *chain, const char *text, const struct
 
 static void take_chain(struct chain *chain, const struct chains_path *path)
 {
-	char name[4096];
+	char name[4096], ask[1024];
 	struct summary_ways ways;
 	struct summary_entity *entity;
 	const struct model_process *first = summary_collect_ways(chain->collect, path, &ways);
@@ -231,7 +235,10 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 		return;
 	if (!summary_is_other(entity)) {
 		entity->label = with_ways(chain, chain_label(chain), &ways);
-		entity->ask = with_ways(chain, chain_ask(chain), &ways);
+		entity->ask = with_ways(chain, summary_text(chain->summary,
+							    summary_chain_ask(path, ask,
+									      sizeof(ask))),
+					&ways);
 		entity->pid = first ? first->pid : 0;
 		take_segments(chain, entity);
 	}

@@ -153,9 +153,6 @@ static int compare(const void *one, const void *other, void *context)
 
 /* ---- twins ---- */
 
-/* More than so many are one row. */
-#define ALIKE_ROWS 2u
-
 /* Are both of one name, in processes of one name? A chain's name says which. */
 static bool is_alike(const struct board_row *a, const struct board_row *b)
 {
@@ -200,7 +197,7 @@ static unsigned fold(struct view_row *rows, unsigned count, unsigned *order)
 
 		for (end = i + 1; end < count && is_alike(first->row, rows[order[end]].row); end++)
 			;
-		if (end - i <= ALIKE_ROWS)
+		if (end - i <= SUMMARY_ALIKE_ROWS)
 			continue;
 		for (unsigned k = i + 1; k < end; k++) {
 			add_values(&first->values, &rows[order[k]].values);

@@ -47,7 +47,7 @@ static const struct opt opts[] = {
 	{ "suggest", 0, OPT_FLAG, offsetof(struct options, suggest), NULL,
 	  "list message links that the times suggest, with the evidence", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "also chains over /rosout and /parameter_events", NULL },
+	  "also chains over /rosout and /parameter_events, and each of many of one name", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "show at most N chains (default: 20 in a table, else all)", NULL },
 	CLI_OPT_MODEL_OPERAND(struct options),
@@ -264,6 +264,7 @@ static int answer_asked(int argc, char **argv, const struct options *o, struct f
 	flow->chain = o->chain;
 	flow->worst = (unsigned)o->worst;
 	flow->all_topics = o->all;
+	flow->unfolded = o->all || opt_screen.wide;
 	flow->latest = o->latest;
 	flow->suggest = o->suggest;
 	flow->begin_ns = answer.begin_ns;
@@ -320,7 +321,11 @@ const struct verb verb_flow = {
 		       "You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" "
 		       "between them; globs are allowed, and anything may lie between two of them. "
 		       "A chain that begins or ends with a topic does so where the publish call "
-		       "begins; with a node, where its callback starts or returns.\n\n"
+		       "begins; with a node, where its callback starts or returns. Of several "
+		       "processes of one name, add the process: '/scan -> /cmd_vel (planner "
+		       "4711)', of several hosts '(planner 4711 @left)'. More than two chains that "
+		       "differ in their processes only are one row, \"144 x /scan -> ...\": --all "
+		       "lists each.\n\n"
 		       "Segments: run (the callback, until it publishes), publish (the publish "
 		       "call, until the middleware has the message), transport (until the message "
 		       "is taken), wait (the part of that time in which the taking thread ran "

@@ -37,9 +37,6 @@ struct first_room {
 	unsigned rows[FIRST_KINDS];
 };
 
-/* More of one name than these are one row. */
-#define FIRST_ALIKE 2u
-
 /* first_list.c: the entities of a kind, longest first. */
 struct first_row {
 	const struct summary_entity *entity; /* of several that are one row, the worst */

@@ -56,7 +56,7 @@ static void fold_alike(struct first_list *list)
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct first_row *first = first_alike(list, i);
 
-		list->row[i].is_folded = first && first->alike > FIRST_ALIKE;
+		list->row[i].is_folded = first && first->alike > SUMMARY_ALIKE_ROWS;
 	}
 	for (unsigned i = 0; i < list->count; i++)
 		if (!list->row[i].is_folded)
@@ -92,7 +92,7 @@ unsigned first_left(const struct first_list *list, unsigned rows)
 	unsigned left = 0;
 
 	for (unsigned i = rows; i < list->count; i++)
-		left += list->row[i].alike > FIRST_ALIKE ? list->row[i].alike : 1;
+		left += list->row[i].alike > SUMMARY_ALIKE_ROWS ? list->row[i].alike : 1;
 	return left;
 }
 

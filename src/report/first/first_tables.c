@@ -185,7 +185,7 @@ static void print_row(struct table *table, const struct summary *summary, const 
 	struct summary_entity whole;
 	char label[1100];
 
-	if (row->alike <= FIRST_ALIKE) {
+	if (row->alike <= SUMMARY_ALIKE_ROWS) {
 		kind->print(table, summary, row->entity);
 		return;
 	}

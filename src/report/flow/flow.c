@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/flow/flow_internal.h"
+#include "report/report_ways.h"
 
 #define ROWS_AS_TEXT 20u
 
@@ -102,11 +103,42 @@ static int by_length(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Rows. A chain that is named by its number may be in none of the first. */
 static unsigned limit_of(const struct flow_options *options)
 {
+	if (options->chain)
+		return UINT32_MAX;
 	if (options->limit)
 		return options->limit < UINT32_MAX ? (unsigned)options->limit : UINT32_MAX;
 	return options->format == TABLE_TEXT ? ROWS_AS_TEXT : UINT32_MAX;
+}
+
+/* Of the processes that were named: those that lead through no others of their names, or else all.
+ */
+static void keep_ways(struct flow *flow)
+{
+	unsigned fits = 1, kept = 0;
+
+	for (unsigned i = 0; i < flow->chains_all; i++)
+		if (report_ways_leads(flow->ways, flow->chain[i]) > fits)
+			fits = 2;
+	for (unsigned i = 0; i < flow->chains_all; i++)
+		if (report_ways_leads(flow->ways, flow->chain[i]) >= fits)
+			flow->chain[kept++] = flow->chain[i];
+	flow->chains_all = kept;
+}
+
+static void count_rows(struct flow *flow)
+{
+	const unsigned limit = limit_of(flow->options);
+
+	flow->chains_shown = flow->rows_shown = flow->rows_all = 0;
+	for (unsigned i = 0; i < flow->chains_all; i += flow_folded(flow, i)) {
+		if (flow->rows_all++ >= limit)
+			continue;
+		flow->rows_shown++;
+		flow->chains_shown = i + flow_folded(flow, i);
+	}
 }
 
 static int choose(struct flow *flow, struct kymo_err *err)
@@ -121,10 +153,12 @@ static int choose(struct flow *flow, struct kymo_err *err)
 	for (i = 0; i < count; i++)
 		if (is_wanted(flow, chains_path(flow->chains, i)))
 			flow->chain[flow->chains_all++] = chains_path(flow->chains, i);
-	qsort(flow->chain, flow->chains_all, sizeof(*flow->chain), by_length);
-	flow->chains_shown = flow->chains_all;
-	if (flow->chains_shown > limit_of(flow->options))
-		flow->chains_shown = limit_of(flow->options);
+	keep_ways(flow);
+	if (flow->chains_all)
+		qsort(flow->chain, flow->chains_all, sizeof(*flow->chain), by_length);
+	if (flow_put_together(flow))
+		return err_no_memory(err);
+	count_rows(flow);
 	return 0;
 }
 
@@ -240,7 +274,10 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 {
 	const struct flow_options *options = flow->options;
 	const char *near = NULL, *missing = chains_missing(flow->chains, &near);
+	struct report_typed typed = { 0 };
 
+	if (*flow->ways)
+		report_typed_chains(flow->model, flow->chains, flow->pattern, &typed);
 	if (missing && near)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. Did you mean %s? "
 			 "`kymo report --section nodes --section topics` lists them.", missing, near);
@@ -255,6 +292,8 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
 		snprintf(buffer, size, "%s", flow_no_ros(flow->reader, asks_chains(options)));
+	else if (typed.count)
+		report_typed_text(&typed, flow->pattern, flow->ways, buffer, size);
 	else if (options->pattern)
 		snprintf(buffer, size, "No message followed this chain. `kymo flow` without a chain lists those of "
 			 "the trace; --latest also follows timers that publish what was received before.");
@@ -301,10 +340,10 @@ static int print(struct flow *flow, bool *lost, struct kymo_err *err)
 int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow_options *options,
 	     struct table *table, bool *lost, struct kymo_err *err)
 {
-	struct flow flow = { .options = options, .path = path, .reader = reader, .table = table };
+	struct flow flow = { .options = options, .path = path, .reader = reader, .table = table,
+			     .pattern = options->pattern };
 	bool tree = options->message || options->at_ns != INT64_MIN;
 	struct chains_options chains = {
-		.pattern = options->pattern,
 		.all_topics = options->all_topics || options->message,
 		.latest = options->latest,
 		.begin_ns = options->begin_ns,
@@ -318,6 +357,10 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 
 	if (options->suggest)
 		return flow_suggest(&flow, lost, err);
+	if (report_ways_split(options->pattern, flow.name, sizeof(flow.name), flow.ways,
+			      sizeof(flow.ways)))
+		flow.pattern = flow.name;
+	chains.pattern = flow.pattern;
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	if (pass(&flow, &chains, err) || choose(&flow, err))
@@ -325,13 +368,14 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))
 		goto out;
 	if (options->chain > flow.chains_shown && flow.chains_shown && !tree) {
-		err_set(err, KYMO_EXIT_USAGE, "no chain %" PRIu64 "; %u chains are listed", options->chain,
+		err_set(err, KYMO_EXIT_USAGE, "no chain %" PRIu64 "; there are %u", options->chain,
 			flow.chains_shown);
 		goto out;
 	}
 	status = print(&flow, lost, err);
 out:
 	free(flow.chain);
+	free(flow.alike);
 	passes_free(&flow.passes);
 	return status;
 }

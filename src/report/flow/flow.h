@@ -15,12 +15,13 @@
 
 struct flow_options {
 	enum table_format format;
-	const char *pattern;		/* NULL: every chain */
+	const char *pattern;		/* as `kymo why` takes it; NULL: every chain */
 	const struct selection *selection;	/* chains that touch it; NULL: all */
 	uint64_t limit;			/* chains; 0: 20 as text, all otherwise */
 	uint64_t chain;			/* only this one, from 1; 0: all */
 	unsigned worst;			/* arrivals per chain */
 	bool all_topics, latest;
+	bool unfolded;			/* a row for each of many chains of one name */
 	bool suggest;			/* instead of chains: links that the times suggest */
 	/* of what begins, as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	int64_t begin_ns, end_ns;

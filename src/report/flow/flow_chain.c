@@ -8,13 +8,26 @@
 /* As text, the parts of more chains than this are shown on demand only. */
 #define DETAILED 3u
 
+/* Chain @at is the first of one of the first rows. */
+static bool is_of_first_rows(const struct flow *flow, unsigned at)
+{
+	unsigned first = 0;
+
+	for (unsigned row = 0; row < DETAILED && first <= at; row++) {
+		if (first == at)
+			return true;
+		first += flow_folded(flow, first);
+	}
+	return false;
+}
+
 bool flow_is_detailed(const struct flow *flow, unsigned at)
 {
 	const struct flow_options *options = flow->options;
 
 	if (options->chain)
 		return options->chain == at + 1;
-	return options->format != TABLE_TEXT || at < DETAILED;
+	return options->format != TABLE_TEXT || is_of_first_rows(flow, at);
 }
 
 /* ---- segments ---- */
@@ -95,7 +108,7 @@ void flow_print_segments(struct flow *flow)
 		if (flow_is_detailed(flow, i))
 			chain_segments(flow, i);
 	if (flow->options->format == TABLE_TEXT && !flow->options->chain &&
-	    flow->chains_shown > DETAILED)
+	    flow->rows_shown > DETAILED)
 		table_note(flow->table, "--chain N shows those of another chain.");
 }
 

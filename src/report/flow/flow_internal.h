@@ -21,8 +21,13 @@ struct flow {
 	struct model *model;
 	struct chains *chains;
 	struct capture *capture;	/* NULL: no captures were given */
-	const struct chains_path **chain;	/* shown, in order */
+	const char *pattern; /* of the options, without the processes that it names, */
+	char name[4096];
+	char ways[1024]; /* "filter 4711)"; "": all */
+	const struct chains_path **chain;	/* shown, in order; those of one name together */
+	unsigned *alike; /* of each chain, how many have its name */
 	unsigned chains_shown, chains_all;
+	unsigned rows_shown, rows_all; /* a row may stand for several chains, the worst first */
 	uint64_t lost_events, lost_packets;
 	uint64_t lost_of_chains; /* of these, what could have been part of a chain */
 };
@@ -32,6 +37,19 @@ char *flow_offset(const struct flow *flow, int64_t ns, char *buffer, unsigned si
 
 /* flow_text.c: which trace, and whose time. */
 void flow_print_trace(struct flow *flow);
+
+/* flow_fold.c: puts chains of one name together, the worst first. Return: 0; -1: no memory. */
+int flow_put_together(struct flow *flow);
+/* How many chains are one row with chain @at, the first of them. */
+unsigned flow_folded(const struct flow *flow, unsigned at);
+/* What @count chains from @at on have together. */
+struct flow_sum {
+	uint64_t begun, arrived, between_hosts;
+	struct histogram total;
+	int64_t error_ns;
+};
+/* Free its histogram in each case. Return: 0; -1: no memory. */
+int flow_sum(const struct flow *flow, unsigned at, unsigned count, struct flow_sum *sum);
 
 /* flow_overview.c */
 void flow_print_chains(struct flow *flow);

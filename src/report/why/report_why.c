@@ -304,7 +304,8 @@ static int choose_of(struct why_answer *answer, const struct why_options *option
 	if (pass(answer, chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
-	return 0;
+	why_alike_find(answer);
+	return answer->alike.failed ? err_no_memory(err) : 0;
 }
 
 /*
@@ -398,6 +399,7 @@ static void answer_free(struct why_answer *answer)
 	drop_instances(answer);
 	passes_free(&answer->cpu_passes);
 	passes_free(&answer->passes);
+	why_alike_clear(&answer->alike);
 	free(answer->ids);
 	free(answer);
 }

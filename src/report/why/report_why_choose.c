@@ -109,7 +109,7 @@ static const struct chains_path *worst_chain(const struct why_answer *answer, in
 		    strcmp(chains_label(path, label, sizeof(label)), answer->name) != 0)
 			continue;
 		value = chain_value(answer, stats);
-		of = why_ways_chain(answer, path);
+		of = report_ways_leads(answer->ways, path);
 		if (value >= 0 && (of > fits || (of == fits && value > *most) ||
 				   (best && of == fits && value == *most &&
 				    from_fired(answer, path) < from_fired(answer, best)))) {

@@ -54,13 +54,12 @@ static void empty_at(const struct why_answer *answer, char *buffer, size_t size)
 static bool empty_ways(const struct why_answer *answer, char *buffer, size_t size)
 {
 	const struct why_options *o = answer->options;
-	struct why_typed typed = answer->typed;
+	struct report_typed typed = answer->typed;
 
 	why_ways_list(answer, &typed);
 	if (typed.count)
-		(void)snprintf(buffer, size, "'%s' did not run in (%s. What ran: %s%s",
-			       o->pattern ? o->pattern : o->callback, answer->ways, typed.text,
-			       typed.count > WHY_TYPED_SHOWN ? ", and others." : ".");
+		report_typed_text(&typed, o->pattern ? o->pattern : o->callback, answer->ways,
+				  buffer, size);
 	return typed.count;
 }
 

@@ -47,7 +47,7 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 		return;
 	ask = finding.kind == SUMMARY_FINDING_CHAIN ? finding.entity->name
 						    : summary_finding_ask(&finding);
-	ways = finding.kind == SUMMARY_FINDING_CHAIN ? NULL : why_ways_in(ask);
+	ways = finding.kind == SUMMARY_FINDING_CHAIN ? NULL : report_ways_in(ask);
 	length = ways ? (size_t)(ways - ask) : strlen(ask);
 	if (strlen(ask) >= sizeof(answer->ask))
 		return;

@@ -12,7 +12,9 @@
 #include "analysis/why/why_fate.h"
 #include "analysis/why/why.h"
 #include "report/report_cells.h"
+#include "report/report_ways.h"
 #include "report/why/report_why.h"
+#include "report/why/report_why_alike.h"
 
 /* Whose instances are taken apart, by numbers that are the same in each pass. */
 struct why_target {
@@ -22,14 +24,6 @@ struct why_target {
 	uint64_t count;			/* instances */
 	int64_t usual_ns;		/* their p50; 0: there is only one */
 	uint64_t hidden; /* start-up instances that took longer than the worst one shown */
-};
-
-/* Operands in the quotes of a shell: "'/scan -> /cmd_vel (filter 4711)', '/scan ...'". */
-#define WHY_TYPED_MAX 1024
-#define WHY_TYPED_SHOWN 4u
-struct why_typed {
-	char text[WHY_TYPED_MAX];
-	unsigned count; /* also of those that had no room */
 };
 
 struct why_answer {
@@ -62,6 +56,8 @@ struct why_answer {
 	bool lost_here;			/* some of them of the programs, not of the kernel */
 
 	struct why_target target;
+	struct why_alike alike; /* others of its name */
+	bool names_ways;        /* the user named the processes */
 	struct why_instance instance[WHY_WORST_MAX];	/* longest first */
 	struct why_parts parts[WHY_WORST_MAX], because[WHY_WORST_MAX];
 	unsigned instances;
@@ -71,7 +67,7 @@ struct why_answer {
 	struct why_parts usual_parts[WHY_WORST_MAX];
 	bool has_open_goals;    /* an action has it, but no goal that ended and was not refused */
 	bool is_known;		/* something has the name that was asked for, ... */
-	struct why_typed typed; /* in which processes loops and spans have it */
+	struct report_typed typed; /* in which processes loops and spans have it */
 	char near[1024];	/* ... or, "": nothing has nearly that name */
 	/* the way of a message is transport because only one of two is split */
 	bool joined;
@@ -85,18 +81,12 @@ struct why_answer {
  */
 int why_choose_finding(struct why_answer *answer, struct kymo_err *err);
 
-/* report_why_ways.c: where "/scan -> /cmd_vel (filter 4711)" names its processes, at " ("; NULL: it
- * names none. */
-const char *why_ways_in(const char *text);
-/* Sets answer->ways to what @text names; and that of the options, whose name is without it then. */
+/* report_why_ways.c: sets answer->ways to what @text names; and that of the options, whose name is
+ * without it then. */
 void why_ways_take(struct why_answer *answer, const char *text);
 void why_ways_asked(struct why_answer *answer);
-/* Is it of answer->ways? Of a chain: 0: no; 1: it leads through others of these names, too; 2: yes.
- */
+/* Is it of answer->ways? */
 bool why_ways_callback(const struct why_answer *answer, const struct model_callback *callback);
-unsigned why_ways_chain(const struct why_answer *answer, const struct chains_path *path);
-/* Is @process the first of @ways, "filter 4711)"? "": yes. */
-bool why_ways_is(const char *ways, const struct model_process *process);
 /* Those of a chain or callback of which there are several; @typed: as it can be typed, "driver
  * 4711", else "driver (4711)". Return: @buffer. */
 char *why_ways_of(const struct why_answer *answer, bool is_chain, uint32_t index, bool typed,
@@ -104,9 +94,11 @@ char *why_ways_of(const struct why_answer *answer, bool is_chain, uint32_t index
 /* The processes of the target of which there are several: "driver (4711)". Return: @buffer. */
 char *why_ways_text(const struct why_answer *answer, char *buffer, size_t size);
 
+/* report_why_alike.c: of what is to be explained, others of its name; sets answer->alike. */
+void why_alike_find(struct why_answer *answer);
+
 /* report_why_ways_list.c: what can be typed; each once. */
-void why_ways_add(struct why_typed *typed, const char *name, const char *ways);
-void why_ways_list(const struct why_answer *answer, struct why_typed *typed);
+void why_ways_list(const struct why_answer *answer, struct report_typed *typed);
 
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);

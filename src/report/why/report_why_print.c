@@ -338,6 +338,8 @@ void why_print(struct why_answer *answer)
 			 why_target_label(answer, text, sizeof(text)));
 	if (*why_ways_text(answer, text, sizeof(text)))
 		table_value_text(t, "process", "Process", text);
+	if (answer->options->format == TABLE_TEXT)
+		why_alike_print(&answer->alike, answer->options, "why", answer->names_ways, t);
 	table_value_text(t, "trace", "Trace", answer->path);
 	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
@@ -351,6 +353,8 @@ void why_print(struct why_answer *answer)
 	print_hidden(answer);
 	if (answer->lost_events || answer->options->format != TABLE_TEXT)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
+	if (answer->options->format != TABLE_TEXT)
+		why_alike_print(&answer->alike, answer->options, "why", answer->names_ways, t);
 	print_instances(answer);
 	why_print_parts(answer);
 	why_print_because(answer);

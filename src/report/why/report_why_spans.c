@@ -64,7 +64,7 @@ bool why_spans_is_asked(const struct span_answer *answer, const struct spans_nam
 static bool is_asked(const struct span_answer *answer, const struct spans_name *name,
 		     const struct model_process *process)
 {
-	return why_ways_is(answer->ways, process) && why_spans_is_asked(answer, name);
+	return report_ways_is(answer->ways, process) && why_spans_is_asked(answer, name);
 }
 
 /* How far the worst is above the usual one. */
@@ -252,6 +252,9 @@ int why_spans_find(struct span_answer *answer, struct kymo_err *err)
 	choose(answer);
 	if (!answer->is_found)
 		return 0;
+	why_alike_find_spans(answer);
+	if (answer->alike.failed)
+		return err_no_memory(err);
 	if (pass(answer, answer->is_loop ? NULL : &span_listener, answer->is_loop ? on_cycle : NULL,
 		 err) ||
 	    pass(answer, &inner_listener, NULL, err) || cpu_pass(answer, err))
@@ -274,6 +277,7 @@ void why_spans_free(struct span_answer *answer)
 	for (unsigned i = 0; i < answer->instances; i++)
 		instance_free(&answer->worst[i]);
 	instance_free(&answer->usual);
+	why_alike_clear(&answer->alike);
 	passes_free(&answer->cpu_passes);
 	passes_free(&answer->passes);
 }

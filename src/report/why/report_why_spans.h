@@ -76,6 +76,7 @@ struct span_answer {
 	uint64_t count;      /* cycles, or spans with an end */
 	int64_t usual_ns;    /* their p50; 0: there is only one */
 	int64_t first_ns;    /* of the trace */
+	struct why_alike alike; /* others of its name, in other processes */
 	struct span_instance worst[WHY_WORST_MAX + 1], usual;
 	unsigned instances;
 	bool has_usual, failed;
@@ -101,7 +102,13 @@ void why_spans_free(struct span_answer *answer);
 bool why_spans_is_asked(const struct span_answer *answer, const struct spans_name *name);
 
 /* report_why_ways_list.c: in which processes the name that was asked for ran */
-void why_ways_list_spans(const struct span_answer *spans, struct why_typed *typed);
+void why_ways_list_spans(const struct span_answer *spans, struct report_typed *typed);
+/* Of one of several processes that have the loop or span, "arm 4711"; else "". Return: @buffer. */
+char *why_spans_ways(const struct span_answer *spans, const struct spans_name *name,
+		     const struct model_process *process, char *buffer, size_t size);
+
+/* report_why_alike.c: of the loop or span that is chosen, others of its name */
+void why_alike_find_spans(struct span_answer *spans);
 
 /* report_why_spans_cut.c: Return: 0, or -1: no memory. */
 int why_spans_cut(const struct span_answer *answer, struct span_instance *instance);

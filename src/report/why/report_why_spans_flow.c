@@ -115,6 +115,7 @@ static void print(const struct span_answer *answer, struct table *t)
 	table_value_text(t, "worst", "Worst", why_spans_label(answer, text, sizeof(text)));
 	table_value_u64(t, "count", answer->is_loop ? "Cycles" : "Spans", answer->count);
 	table_value_text(t, "why", "Why", why_spans_sentence(answer, 0, text, sizeof(text)));
+	why_alike_print(&answer->alike, answer->options, "flow", *answer->ways, t);
 	for (unsigned rank = 0; rank < answer->instances; rank++) {
 		const struct span_instance *instance = &answer->worst[rank];
 
@@ -138,20 +139,16 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 		   const struct why_options *options, struct table *table, struct kymo_err *err)
 {
 	struct span_answer *answer = calloc(1, sizeof(*answer));
-	const char *ways = options->callback ? why_ways_in(options->callback) : NULL;
 	struct why_options chosen = *options;
-	char name[1024], text[2048];
+	char name[1024], ways[1024], text[2048];
 	int status;
 
 	if (!answer)
 		return err_no_memory(err);
-	if (ways) {
-		(void)snprintf(name, sizeof(name), "%.*s", (int)(ways - options->callback),
-			       options->callback);
+	if (report_ways_split(options->callback, name, sizeof(name), ways, sizeof(ways)))
 		chosen.callback = name;
-	}
 	answer->options = &chosen;
-	answer->ways = ways ? ways + 2 : "";
+	answer->ways = ways;
 	answer->reader = reader;
 	answer->path = path;
 	status = why_spans_find(answer, err) ? -1

@@ -258,6 +258,7 @@ void why_spans_print(const struct span_answer *answer, struct table *table)
 	table_value_text(table, "worst", "Worst", why_spans_label(answer, text, sizeof(text)));
 	table_value_u64(table, "count", answer->is_loop ? "Cycles" : "Spans", answer->count);
 	table_value_text(table, "why", "Why", why_spans_sentence(answer, 0, text, sizeof(text)));
+	why_alike_print(&answer->alike, answer->options, "why", *answer->ways, table);
 	print_parts(answer, table);
 	print_instances(answer, table);
 	if (!answer->cpu)

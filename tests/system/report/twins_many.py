@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """Six processes of one program that all publish and receive /swarm have 36 chains of one name. What is wrong with them is one finding, and
-they are one row of the first screen and of `kymo top`; JSON, SQL and `--all` have all of them."""
+they are one row of the first screen, of `kymo flow` and of `kymo top`; JSON, SQL and `--all` have all of them. `kymo why` says of how many it
+takes the worst, and names the next one."""
 import os
 import re
 import shlex
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import TESTS, answer, check, in_directory, kymo, query, record
+from lib_test import KYMO, TESTS, answer, check, in_directory, kymo, query, record, run
 
 PROCESSES = 6
 CHAINS = PROCESSES * PROCESSES
@@ -44,6 +45,49 @@ def screen(trace):
     check(all(re.search(rf"drone +{arrived} ", row) for row in chains), "arrived are", arrived, chains)
 
 
+def flow(trace):
+    """As text they are one row, about whose worst one the rest is; --all, --wide and JSON have each of them. Operands are those of why."""
+    told = answer("flow", trace)["chains"]
+    check(all(row["alike"] == CHAINS for row in told), "alike:", told[0])
+    text = kymo("flow", trace)
+    rows = [line for line in text.split("\n") if line.endswith("/drone timer 10 ms -> /swarm -> /drone")]
+    check(len(rows) == 1 and f" {CHAINS} x /drone" in rows[0], "flow has the rows", rows)
+    arrived, begun = sum(row["arrived"] for row in told), {row["processes"].split(", ")[0]: row["begun"] for row in told}
+    check(rows[0].split()[:3] == ["1", str(sum(begun.values())), str(arrived)], rows[0], "begun", begun, "arrived", arrived)
+    check(max(row["max_ns"] for row in told) == told[0]["max_ns"] == answer("flow", trace)["worst"][0]["total_ns"], "the first is not the worst:", told[0])
+    command = re.search(r"`(kymo flow [^`]*)`", text)
+    for words in shlex.split(command[1])[2:] if command else [], [trace, "--wide"], [trace, "--chain", str(CHAINS)]:
+        text = kymo("flow", *words, "--limit", str(CHAINS))
+        check(" x /drone" not in text and text.count("-> /swarm ->") == (1 if "--chain" in words else CHAINS), words, text)
+    for row in told[:3]:
+        one = answer("flow", trace, f"/drone -> /drone ({row['processes']})")["chains"]
+        check([[r["processes"], r["max_ns"]] for r in one] == [[row["processes"], row["max_ns"]]], row, "of its own:", one)
+    first = told[0]["processes"].split(", ")[0]
+    through = answer("flow", trace, f"/swarm -> /drone ({first})")["chains"]
+    check(through and all(first in row["processes"] for row in through), f"through {first}:", through)
+    empty = " ".join(run(KYMO, "flow", trace, "/drone -> /drone (swarm 1)", status=6).stdout.split())
+    check("did not run in (swarm 1). What ran: '/drone -> /drone (swarm " in empty, empty)
+
+
+def why(trace):
+    """The plain name means the worst, and the answer says so, and names another one."""
+    for operand, count in ("/drone -> /drone", CHAINS), ("/drone timer*", PROCESSES), ("step", PROCESSES), (None, None):
+        words = [operand] if operand else []
+        told, text = answer("why", trace, *words), kymo("why", trace, *words)
+        said = re.search(r"^Of this name: the worst of (\d+)\. The next: `(kymo why .*)`$", text, re.M)
+        check(said and int(said[1]) == told["alike"] == len(told["others"]) + 1 and told["alike"] == (count or told["alike"]), operand, "says", said, told["alike"])
+        next_one = answer(*shlex.split(said[2])[1:])
+        check(shlex.split(said[2])[-1] == told["others"][0]["operand"], said[2], told["others"][0])
+        for other in told["others"][:2]:
+            one = answer("why", trace, other["operand"], "--all")
+            latency = one["instances"][0]["latency_ns"]
+            check(one["instances"] and latency >= other["worst_ns"] and one["count"] == other["count"], other, "is", latency, one["count"])
+        check("Of this name" not in kymo("why", trace, told["others"][0]["operand"]), "a process was named, and others are told")
+        check(next_one["alike"] == told["alike"], "of another one:", next_one["alike"])
+    said = re.search(r"^Of this name: the worst of (\d+)\. The next: `(kymo flow .*)`$", kymo("flow", trace, "step"), re.M)
+    check(said and "spans" in answer(*shlex.split(said[2])[1:]) and int(said[1]) == PROCESSES == answer("flow", trace, "step")["alike"], "flow:", said)
+
+
 def top(trace):
     for page, rows in ("callbacks", [f"{PROCESSES} x /drone  timer 10 ms", f"{PROCESSES} x /drone  /swarm"]), ("chains", [f"{CHAINS} x /swarm -> /drone"]):
         text = kymo("top", trace, "--once", "--page", page)
@@ -61,3 +105,5 @@ def main(work):
     findings(trace)
     screen(trace)
     top(trace)
+    flow(trace)
+    why(trace)
