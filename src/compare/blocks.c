@@ -29,7 +29,8 @@ struct side {
 	struct compare_found *found; /* the entities of all blocks, by name; `run` is the block */
 	unsigned founds, founds_size;
 	uint8_t (*times)[BLOCKS_MAX]; /* [DRAWS]: how often each block was drawn */
-	struct cell *cell; /* of a row */
+	unsigned alike;    /* of a row: how many of one name it is, */
+	struct cell *cell; /* and what happened in all of them */
 	unsigned cells, cells_size;
 };
 
@@ -135,7 +136,7 @@ static double drawn(const struct side *side, const struct metric *metric, unsign
 	if (!count)
 		return (double)NAN;
 	if (metric->unit == COMPARE_PER_SECOND)
-		return log((double)count / side->blocks->count);
+		return log((double)count / side->blocks->count / side->alike);
 	rank = (uint64_t)ceil(metric->quantile * (double)count);
 	for (; i < side->cells; i++) {
 		seen += times[side->cell[i].block] * side->cell[i].count;
@@ -181,6 +182,8 @@ static bool judge_row(struct compare_row *row, const struct compare_options *opt
 	if (row->verdict.verdict != VERDICT_UNKNOWN ||
 	    (metric->unit != COMPARE_NS && metric->unit != COMPARE_PER_SECOND))
 		return true;
+	side[0].alike = row->base_alike;
+	side[1].alike = row->new_alike;
 	if (!take_cells(&side[0], row, metric) || !take_cells(&side[1], row, metric))
 		return false;
 	set_interval(row, metric, side);

@@ -140,5 +140,6 @@ void compare_free(struct comparison *comparison)
 	free(comparison->row);
 	free(comparison->appeared);
 	free(comparison->gone);
+	free(comparison->number);
 	*comparison = (struct comparison){ 0 };
 }

@@ -7,7 +7,8 @@
  *   ... comparison.row[0] is the worst change ...
  *   compare_free(&comparison);
  *
- * Each run is a summary. Entities are matched by kind, name and owner. An entity that is in all
+ * Each run is a summary; of summary_folded(), so that twins are one. Entities are matched by kind,
+ * name and owner. An entity that is in all
  * runs has a row for each of its metrics that has enough instances in every run; one that is on one
  * side only has appeared or is gone; likely renames are listed (rename.h).
  *
@@ -46,6 +47,7 @@ struct compare_row {
 	const struct summary_entity *entity; /* of one of the runs */
 	const char *metric;                  /* "duration p50", "lost" */
 	enum compare_unit unit;
+	unsigned base_alike, new_alike; /* how many of one name it is, in the run that has most */
 	bool is_less_worse; /* a rate: it is worse when it falls */
 	double base, new; /* mean of the runs, in its unit; of times and rates the geometric mean */
 	struct change change; /* of what is worse when it grows */
@@ -66,6 +68,12 @@ struct compare_likely {
 	unsigned found; /* of these: have a new entity's name after all likely renames */
 };
 
+/* A callback, loop or span of another number of processes than before. */
+struct compare_number {
+	const struct summary_entity *entity;
+	unsigned base, new;
+};
+
 struct comparison {
 	struct compare_row
 		*row; /* worse first, then not known, better, not worse; largest change first */
@@ -75,6 +83,8 @@ struct comparison {
 	unsigned irregular; /* entities that are in some runs of a side only */
 	const struct summary_entity **appeared, **gone;
 	unsigned appeareds, gones;
+	struct compare_number *number; /* of which there are more or fewer processes */
+	unsigned numbers;
 	struct compare_likely *likely; /* sorted by the old name */
 	unsigned likelies;
 	bool has_blocks; /* one run a side: intervals are of what a run varies within itself */

@@ -25,7 +25,7 @@ struct comparing {
 	struct compare_found *found;
 	unsigned founds, capacity;
 	struct comparison *out;
-	unsigned rows_size, values, values_size, appeared_size, gone_size;
+	unsigned rows_size, values, values_size, appeared_size, gone_size, numbers_size;
 };
 
 /** compare_sort() - the rows of @comparison by verdict, suspects first, then by how much they

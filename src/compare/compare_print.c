@@ -94,13 +94,17 @@ static const char *label(const struct summary_entity *entity)
 	return *entity->label ? entity->label : entity->name;
 }
 
+/* " WORSE      callback 3 x /drone timer 10 ms" */
 static size_t entity_text(char *line, size_t size, const char *word,
-			  const struct summary_entity *entity)
+			  const struct summary_entity *entity, unsigned alike)
 {
-	char clean[1024];
+	char clean[1024], number[16] = "";
 
 	text_clean(clean, sizeof(clean), label(entity));
-	(void)snprintf(line, size, " %-10s %s %s", word, summary_kind_name(entity->kind), clean);
+	if (alike > 1)
+		(void)snprintf(number, sizeof(number), "%u x ", alike);
+	(void)snprintf(line, size, " %-10s %s %s%s", word, summary_kind_name(entity->kind), number,
+		       clean);
 	return strlen(line);
 }
 
@@ -108,7 +112,7 @@ static void entity_line(const struct text *t, const char *word, const struct sum
 {
 	char line[1200];
 
-	(void)entity_text(line, sizeof(line), word, entity);
+	(void)entity_text(line, sizeof(line), word, entity, entity->alike);
 	fprintf(t->out, "%s\n", line);
 }
 
@@ -220,7 +224,8 @@ static void entity_lines(const struct text *t, unsigned at, const char *word, bo
 	const struct comparison *c = t->comparison;
 	const struct compare_row *row = &c->row[at];
 	char line[1200], change[COMPARE_CHANGE_MAX];
-	const size_t used = entity_text(line, sizeof(line), word, row->entity);
+	const size_t used = entity_text(line, sizeof(line), word, row->entity,
+					 row->new_alike);
 
 	if (used + 3 + 12 + 2 + 20 + 2 + strlen(compare_change(change, row)) <= WIDTH) {
 		(void)snprintf(line + used, sizeof(line) - used, "   ");
@@ -277,6 +282,23 @@ static void names(const struct text *t, const char *word,
 		entity_line(t, word, entity[i]);
 	if (most < count)
 		fprintf(t->out, " %-10s %u more: --all\n", "", count - most);
+}
+
+/* " number     callback /drone timer 10 ms: in 3 processes before, in 2 now" */
+static void number_lines(const struct text *t)
+{
+	const struct comparison *c = t->comparison;
+	const unsigned most =
+		t->print->most && c->numbers > t->print->most ? t->print->most : c->numbers;
+	char line[1200];
+
+	for (unsigned i = 0; i < most; i++) {
+		(void)entity_text(line, sizeof(line), "number", c->number[i].entity, 1);
+		fprintf(t->out, "%s\n" BELOW "in %u process%s before, in %u now\n", line,
+			c->number[i].base, c->number[i].base == 1 ? "" : "es", c->number[i].new);
+	}
+	if (most < c->numbers)
+		fprintf(t->out, " %-10s %u more: --all\n", "", c->numbers - most);
 }
 
 /* A word for a shell: '/a b=/c d' in quotes. */
@@ -348,6 +370,18 @@ static void verdict_line(const struct text *t)
 		fprintf(t->out, "In some runs of a side only: %u entities.\n", c->irregular);
 }
 
+static void alike_line(const struct text *t)
+{
+	bool several = false;
+
+	for (unsigned i = 0; i < t->comparison->rows; i++)
+		several |= t->comparison->row[i].new_alike > 1 ||
+			   t->comparison->row[i].base_alike > 1;
+	if (several)
+		fputs("\"3 x\" is what happened in all processes of one name; a rate is that of one.\n",
+		      t->out);
+}
+
 /* What made the duration of a callback longer, but is not its own. */
 static void others_taken_line(const struct text *t)
 {
@@ -390,7 +424,9 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 		fprintf(out, " the same   %u metrics\n", comparison->count[VERDICT_NOT_WORSE]);
 	names(&t, "new", comparison->appeared, comparison->appeareds);
 	names(&t, "gone", comparison->gone, comparison->gones);
+	number_lines(&t);
 	likely_lines(&t);
 	verdict_line(&t);
+	alike_line(&t);
 	others_taken_line(&t);
 }

@@ -29,10 +29,17 @@ static const struct table_column columns[] = {
 	{ "part_ns", "Of it" },
 	{ "base_others", "Others, base" },
 	{ "new_others", "Others, new" },
+	{ "base_alike", "Alike, base" },
+	{ "new_alike", "Alike, new" },
 };
-static const struct table_column entity_columns[] = { { "kind", "Kind" },
+static const struct table_column entity_columns[] = {
+	{ "kind", "Kind" }, { "name", "Name" }, { "of", "Of" }, { "alike", "Alike" }
+};
+static const struct table_column number_columns[] = { { "kind", "Kind" },
 						      { "name", "Name" },
-						      { "of", "Of" } };
+						      { "of", "Of" },
+						      { "base", "Base" },
+						      { "new", "New" } };
 
 static const struct table_column likely_columns[] = {
 	{ "old", "Old" }, { "new", "New" }, { "found", "Found" }, { "entities", "Entities" }
@@ -93,6 +100,8 @@ static void put_row(struct table *table, const struct compare_row *row)
 		table_none(table);
 	cell(table, row->has_others ? row->base_others : NAN);
 	cell(table, row->has_others ? row->new_others : NAN);
+	table_u64(table, row->base_alike);
+	table_u64(table, row->new_alike);
 }
 
 static void put_entities(struct table *table, const char *key, const char *title,
@@ -103,6 +112,22 @@ static void put_entities(struct table *table, const char *key, const char *title
 		table_text(table, summary_kind_name(entity[i]->kind));
 		table_text(table, entity[i]->name);
 		text_or_none(table, entity[i]->of);
+		table_u64(table, entity[i]->alike > 1 ? entity[i]->alike : 1);
+	}
+}
+
+static void put_numbers(struct table *table, const struct comparison *comparison)
+{
+	table_section(table, "numbers", "More or fewer processes", number_columns,
+		      COUNT_OF(number_columns));
+	for (unsigned i = 0; i < comparison->numbers; i++) {
+		const struct compare_number *number = &comparison->number[i];
+
+		table_text(table, summary_kind_name(number->entity->kind));
+		table_text(table, number->entity->name);
+		text_or_none(table, number->entity->of);
+		table_u64(table, number->base);
+		table_u64(table, number->new);
 	}
 }
 
@@ -132,6 +157,7 @@ void compare_print_table(struct table *table, const struct comparison *compariso
 		put_row(table, &comparison->row[i]);
 	put_entities(table, "appeared", "New", comparison->appeared, comparison->appeareds);
 	put_entities(table, "gone", "Gone", comparison->gone, comparison->gones);
+	put_numbers(table, comparison);
 	put_renames(table, comparison, print->renames);
 	table_value_u64(table, "base_runs", "Base runs", print->options->design.bases);
 	table_value_u64(table, "new_runs", "New runs", print->options->design.news);

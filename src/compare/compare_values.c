@@ -132,11 +132,44 @@ static bool take_values(const struct comparing *c, const struct compare_found *f
 	return true;
 }
 
+/* How many of one name they are, in the base or the new run that has most. */
+static unsigned most_alike(const struct compare_found *found, unsigned from, unsigned to)
+{
+	unsigned most = 1;
+
+	for (unsigned r = from; r < to; r++)
+		most = found[r].entity->alike > most ? found[r].entity->alike : most;
+	return most;
+}
+
+static bool is_in_processes(const struct summary_entity *entity)
+{
+	return entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_LOOP ||
+	       entity->kind == SUMMARY_SPAN;
+}
+
+/* Return: false without memory. */
+static bool add_number(struct comparing *c, const struct compare_found *found)
+{
+	const unsigned bases = c->options->design.bases;
+	const unsigned base = most_alike(found, 0, bases), new = most_alike(found, bases, c->runs);
+	struct comparison *out = c->out;
+
+	if (base == new || !is_in_processes(found->entity))
+		return true;
+	if (!ARRAY_ROOM(out->number, out->numbers, c->numbers_size))
+		return false;
+	out->number[out->numbers++] = (struct compare_number){ found->entity, base, new };
+	return true;
+}
+
 static bool complete_row(struct comparing *c, struct compare_row *row,
 			 const struct compare_found *found, const struct metric *metric)
 {
 	const unsigned bases = c->options->design.bases;
 
+	row->base_alike = most_alike(found, 0, bases);
+	row->new_alike = most_alike(found, bases, c->runs);
 	add_others(row, metric, found, bases, c->runs);
 	if (metric->unit == COMPARE_PER_RUN && c->runs == 2)
 		row->is_chance = verdict_is_chance(
@@ -197,7 +230,7 @@ static bool add_entity(struct comparing *c, const struct compare_found *found, u
 		for (unsigned i = 0; (metric = metric_at(found->entity->kind, i)); i++)
 			if (!add_row(c, found, metric))
 				return false;
-		return true;
+		return add_number(c, found);
 	}
 	if (in_base == 0 && count == news) {
 		if (!ARRAY_ROOM(out->appeared, out->appeareds, c->appeared_size))

@@ -214,6 +214,11 @@ static uint64_t inputs_of(const struct summary *summary, const struct summary_en
 	return count;
 }
 
+double metric_alike(const struct summary_entity *entity)
+{
+	return entity->alike > 1 ? entity->alike : 1;
+}
+
 uint64_t metric_count(const struct metric *metric, const struct summary *summary,
 		      const struct summary_entity *entity)
 {
@@ -245,7 +250,7 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 		return true;
 	}
 	if (metric->unit == COMPARE_PER_SECOND) {
-		*log_of = seconds > 0 ? log(count / seconds) : 0;
+		*log_of = seconds > 0 ? log(count / metric_alike(entity) / seconds) : 0;
 		return seconds > 0 && count >= INSTANCES_MIN;
 	}
 	/* Cycles that missed their deadline are among all cycles; messages never received are not

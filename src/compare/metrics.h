@@ -45,6 +45,9 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 uint64_t metric_count(const struct metric *metric, const struct summary *summary,
 		      const struct summary_entity *entity);
 
+/** metric_alike() - how many entities are @entity, so that a rate is that of one of them. */
+double metric_alike(const struct summary_entity *entity);
+
 /** metric_unlog() - from a logarithm of metric_of() back to the unit. */
 double metric_unlog(const struct metric *metric, double log);
 

@@ -191,6 +191,7 @@ struct summary_entity {
 	const char *label; /* a shorter name for people */
 	const char *ask;   /* what `kymo why` takes to explain it; "": nothing */
 	int64_t period_ns; /* of a timer; 0: not known */
+	unsigned alike; /* of summary_folded(): how many are this one; else 0 */
 	int32_t pid; /* one of several with these names; 0: there is one, or a file was read */
 	/* What nodes do when they start and stop: /rosout, /parameter_events, parameter services.
 	 */
@@ -281,6 +282,35 @@ const struct summary_entity *summary_entity_like(const struct summary *summary,
 /** summary_is_alike() - are both of one name, in processes of one name? They are of one summary.
  * Chains of one name are alike, through whichever processes they go. */
 bool summary_is_alike(const struct summary_entity *a, const struct summary_entity *b);
+
+/** summary_alike_of() - the name of the process that entities like @entity have together: of
+ * "talker #2" "talker"; of chains "". Return: @buffer. */
+char *summary_alike_of(const struct summary_entity *entity, char *buffer, size_t size);
+
+/**
+ * summary_next_alike() - the next entity of @summary that is of the name of @entity, in a process
+ * of one name, as summary_is_alike(); @entity may be of another summary
+ * @at: how many entities were looked at; 0 at first
+ *
+ * Return: NULL: there is no other one.
+ */
+const struct summary_entity *summary_next_alike(const struct summary *summary,
+						const struct summary_entity *entity, unsigned *at);
+
+/** summary_has_alike() - do several processes of one name have entities of one name? */
+bool summary_has_alike(const struct summary *summary);
+
+/** summary_plain_length() - of "/drone timer 10 ms (swarm 4711)", the length without the process.
+ */
+int summary_plain_length(const char *label);
+
+/**
+ * summary_folded() - a copy of @from in which entities that are alike are one, with all that
+ * happened in them: its name says nothing about processes, so it is the same in another run
+ *
+ * Return: NULL without memory.
+ */
+struct summary *summary_folded(const struct summary *from);
 
 /** summary_takes_worst() - would summary_add_worst() keep an instance that takes so long? */
 bool summary_takes_worst(const struct summary_entity *entity,

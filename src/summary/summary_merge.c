@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merging: the summary of two windows from theirs. Counts and histograms are added, so the numbers
- * are exact and do not depend on the order.
+ * are exact and do not depend on the order. Entities that are alike become one in the same way.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "summary/summary_internal.h"
@@ -22,12 +23,10 @@ static void merge_worst(struct summary *into, struct summary_entity *entity,
 	}
 }
 
-static void merge_entity(struct summary *into, const struct summary_entity *from)
+/* @entity of @into gets all that @from has. */
+static void merge_entity(struct summary *into, struct summary_entity *entity,
+			 const struct summary_entity *from)
 {
-	struct summary_entity *entity = summary_entity(into, from->kind, from->name, from->of);
-
-	if (!entity)
-		return;
 	if (!*entity->ask) {
 		entity->label = summary_text(into, from->label);
 		entity->ask = summary_text(into, from->ask);
@@ -104,7 +103,7 @@ static void merge_machine(struct summary *into, const struct summary *from)
 	}
 }
 
-int summary_merge(struct summary *into, const struct summary *from)
+static void merge_facts(struct summary *into, const struct summary *from)
 {
 	const bool is_first = !into->windows;
 
@@ -124,11 +123,63 @@ int summary_merge(struct summary *into, const struct summary *from)
 	into->nodes = from->nodes > into->nodes ? from->nodes : into->nodes;
 	into->processes = from->processes > into->processes ? from->processes : into->processes;
 	merge_trust(into, &from->trust);
-	for (unsigned i = 0; i < from->entities; i++)
-		merge_entity(into, from->entity[i]);
 	into->over += from->over;
 	into->left_objects += from->left_objects;
 	into->left_events += from->left_events;
 	into->failed |= from->failed;
+}
+
+int summary_merge(struct summary *into, const struct summary *from)
+{
+	merge_facts(into, from);
+	for (unsigned i = 0; i < from->entities; i++) {
+		const struct summary_entity *one = from->entity[i];
+		struct summary_entity *entity =
+			summary_entity(into, one->kind, one->name, one->of);
+
+		if (entity)
+			merge_entity(into, entity, one);
+	}
 	return into->failed ? -1 : 0;
+}
+
+/* ---- those that are alike ---- */
+
+/* @entity stands for all that are alike, so it names no process. */
+static void name_alike(struct summary *into, struct summary_entity *entity)
+{
+	char text[2048];
+
+	(void)snprintf(text, sizeof(text), "%.*s", summary_plain_length(entity->label),
+		       entity->label);
+	entity->label = entity->kind == SUMMARY_CHAIN ? summary_text(into, text) : entity->name;
+	(void)snprintf(text, sizeof(text), "%.*s", summary_plain_length(entity->ask), entity->ask);
+	entity->ask = summary_text(into, text);
+	entity->pid = 0;
+}
+
+struct summary *summary_folded(const struct summary *from)
+{
+	struct summary *into = summary_new();
+	char of[512];
+
+	if (!into)
+		return NULL;
+	merge_facts(into, from);
+	for (unsigned i = 0; i < from->entities; i++) {
+		const struct summary_entity *one = from->entity[i];
+		struct summary_entity *entity =
+			summary_entity(into, one->kind, one->name,
+				       summary_alike_of(one, of, sizeof(of)));
+
+		if (!entity)
+			continue;
+		merge_entity(into, entity, one);
+		if (++entity->alike > 1 || strcmp(entity->of, one->of) != 0)
+			name_alike(into, entity);
+	}
+	if (!into->failed)
+		return into;
+	summary_free(into);
+	return NULL;
 }

@@ -96,18 +96,6 @@ unsigned first_left(const struct first_list *list, unsigned rows)
 	return left;
 }
 
-/* Of "/drone timer 10 ms (swarm 4711)", the length without the process. */
-static int plain_length(const char *label)
-{
-	size_t length = strlen(label), at = length;
-
-	if (!length || label[length - 1] != ')')
-		return (int)length;
-	while (at && strncmp(label + at, " (", 2) != 0)
-		at--;
-	return at ? (int)at : (int)length;
-}
-
 int first_whole(const struct summary *summary, const struct first_row *row,
 		enum summary_distribution by, struct summary_entity *whole, char *label,
 		size_t size)
@@ -126,7 +114,7 @@ int first_whole(const struct summary *summary, const struct first_row *row,
 		for (unsigned c = 0; c < SUMMARY_COUNTERS; c++)
 			whole->count[c] += entity->count[c];
 	}
-	snprintf(label, size, "%u x %.*s", row->alike, plain_length(row->entity->label),
+	snprintf(label, size, "%u x %.*s", row->alike, summary_plain_length(row->entity->label),
 		 row->entity->label);
 	whole->label = label;
 	return failed ? -1 : 0;

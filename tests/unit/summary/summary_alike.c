@@ -96,11 +96,59 @@ static void callbacks(void **state)
 	summary_free(summary);
 }
 
+static struct summary_entity *runs_of(struct summary *summary, enum summary_kind kind,
+				      const char *name, const char *of, unsigned runs, uint64_t ns)
+{
+	struct summary_entity *entity = summary_entity(summary, kind, name, of);
+
+	entity->count[SUMMARY_RUNS] = runs;
+	for (unsigned i = 0; i < runs; i++)
+		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], ns), 0);
+	return entity;
+}
+
+/* Folded, twins are one: with the name that they have together, and all that happened in them. */
+static void folded(void **state)
+{
+	struct summary *summary = summary_new(), *one;
+	const struct summary_entity *entity;
+	unsigned at = 0;
+
+	(void)state;
+	assert_false(summary_has_alike(summary));
+	runs_of(summary, SUMMARY_SPAN, "arm:step", "robot", 10, MS)->label = "arm:step (robot 4711)";
+	assert_false(summary_has_alike(summary));
+	entity = runs_of(summary, SUMMARY_SPAN, "arm:step", "robot #2", 20, 3 * MS);
+	runs_of(summary, SUMMARY_SPAN, "arm:step", "other", 5, MS);
+	runs_of(summary, SUMMARY_CHAIN, "/a -> /b", "p, q #2", 7, MS)->label = "/b (p 1, q 2)";
+	assert_true(summary_has_alike(summary));
+	one = summary_folded(summary);
+	assert_non_null(one);
+	assert_false(summary_has_alike(one));
+	assert_int_equal(one->entities, 3);
+	assert_ptr_equal(summary_next_alike(one, entity, &at), one->entity[0]);
+	assert_null(summary_next_alike(one, entity, &at));
+	entity = one->entity[0];
+	assert_string_equal(entity->of, "robot");
+	assert_string_equal(entity->label, "arm:step");
+	assert_int_equal(entity->alike, 2);
+	assert_int_equal(entity->count[SUMMARY_RUNS], 30);
+	assert_int_equal(entity->histogram[SUMMARY_DURATION].count, 30);
+	assert_int_equal(entity->histogram[SUMMARY_DURATION].sum, 70 * MS);
+	assert_int_equal(summary_find(one, SUMMARY_SPAN, "arm:step", "other")->alike, 1);
+	entity = summary_find(one, SUMMARY_CHAIN, "/a -> /b", "");
+	assert_non_null(entity);
+	assert_string_equal(entity->label, "/b");
+	summary_free(one);
+	summary_free(summary);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chains),
 		cmocka_unit_test(callbacks),
+		cmocka_unit_test(folded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,8 @@ static int read_sides(struct diff *d, struct kymo_err *err)
 		    : diff_runs_read(&d->base, d->verb, d->options.with_losses, err) ||
 			      diff_runs_read(&d->new, d->verb, d->options.with_losses, err))
 		return -1;
+	if (diff_runs_fold(&d->base, err) || diff_runs_fold(&d->new, err))
+		return -1;
 	return check_machines(d, err);
 }
 

@@ -14,11 +14,9 @@ static int take(void *context, const struct summary *summary, int64_t begin_ns,
 	(void)begin_ns;
 	if (blocks->count == BLOCKS_MAX)
 		return 0;
-	copy = summary_new();
-	if (!copy || summary_merge(copy, summary)) {
-		summary_free(copy);
+	copy = summary_folded(summary);
+	if (!copy)
 		return err_no_memory(err);
-	}
 	blocks->block[blocks->count++] = copy;
 	return 0;
 }

@@ -256,6 +256,22 @@ int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *v
 	return diff_runs_judged(base) ? 0 : all_lost(base->count, err);
 }
 
+int diff_runs_fold(struct diff_runs *runs, struct kymo_err *err)
+{
+	for (unsigned i = 0; i < diff_runs_judged(runs); i++) {
+		struct summary *folded;
+
+		if (!summary_has_alike(runs->summary[i]))
+			continue;
+		folded = summary_folded(runs->summary[i]);
+		if (!folded)
+			return err_no_memory(err);
+		summary_free(runs->summary[i]);
+		runs->summary[i] = folded;
+	}
+	return 0;
+}
+
 int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
 		    struct kymo_err *err)
 {

@@ -60,6 +60,10 @@ int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses,
 int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *verb,
 		    bool with_losses, struct kymo_err *err);
 
+/** diff_runs_fold() - what is alike in a run but for its process becomes one. Return: 0, or -1 with
+ * @err. */
+int diff_runs_fold(struct diff_runs *runs, struct kymo_err *err);
+
 /**
  * diff_runs_alike() - was all of @runs recorded on a machine like that of the first of @base?
  *

@@ -12,11 +12,16 @@
 static int add_run(struct series *series, unsigned commit, const char *path, unsigned *left_out,
 		   struct kymo_err *err)
 {
-	struct summary *summary;
+	struct summary *summary, *folded;
 	int status = 0;
 
 	if (summary_read(&summary, path, err))
 		return -1;
+	folded = summary_folded(summary);
+	summary_free(summary);
+	if (!folded)
+		return err_no_memory(err);
+	summary = folded;
 	if (summary->trust.lost_events || summary->trust.lost_packets || summary->trust.damaged)
 		++*left_out;
 	else
