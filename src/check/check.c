@@ -4,8 +4,10 @@
  *
  * The idea: a budget that means several entities becomes a row for each. A row is judged in each
  * run alone: violated if the measured value is beyond the limit, kept if the confidence bound is
- * within it, too. Then the runs are counted: `keep` of `of` runs have to keep it, in proportion to
- * the runs that were judged. A run with losses is not judged unless the user asks for it.
+ * within it, too. Of entities that are alike but for their process, the worst one is judged:
+ * processes have other numbers in each run. Then the runs are counted: `keep` of `of` runs have to
+ * keep it, in proportion to the runs that were judged. A run with losses is not judged unless the
+ * user asks for it.
  */
 #include "check/check.h"
 
@@ -56,39 +58,74 @@ static bool is_glob(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-static enum check_verdict of_run(const struct checking *c, struct check_row *row,
-				 const struct summary *summary, double *value, double *bound,
-				 uint64_t *count)
+/* What one entity of a run has. */
+struct measured {
+	enum check_verdict verdict;
+	const struct summary_entity *entity; /* NULL: the whole */
+	double value, bound;
+	uint64_t count;
+};
+
+static struct measured of_entity(const struct checking *c, const struct budget *budget,
+				 const struct summary *summary,
+				 const struct summary_entity *entity)
+{
+	struct measured m = { .entity = entity, .bound = NAN };
+
+	m.value = check_measure(budget, summary, entity, &m.count);
+	if (isnan(m.value) || budget->op == BUDGET_WITHIN) {
+		m.verdict = CHECK_UNKNOWN;
+		return m;
+	}
+	if (is_beyond(budget, m.value)) {
+		m.verdict = CHECK_VIOLATED;
+		return m;
+	}
+	m.verdict = CHECK_KEPT;
+	if (budget->metric->unit != BUDGET_TIME || budget->how != BUDGET_QUANTILE)
+		return m;
+	m.bound = check_bound(budget, entity, c->budgets->confidence, budget->op == BUDGET_AT_MOST);
+	if (isnan(m.bound) || is_beyond(budget, m.bound))
+		m.verdict = CHECK_UNKNOWN;
+	return m;
+}
+
+/* Is @value worse than @than? NAN: nothing was measured. */
+static bool is_worse(const struct budget *budget, double value, double than)
+{
+	if (isnan(than) || isnan(value))
+		return !isnan(value);
+	return budget->op == BUDGET_AT_LEAST ? value < than : value > than;
+}
+
+/* Of several that are alike, the one that is farthest from keeping the budget. */
+static struct measured of_run(const struct checking *c, struct check_row *row,
+			      const struct summary *summary)
 {
 	const struct budget *budget = row->budget;
-	const struct summary_entity *entity =
-		row->entity ? summary_entity_like(summary, row->entity) : NULL;
+	struct measured worst = { .value = NAN, .bound = NAN }, one;
+	const struct summary_entity *entity;
+	unsigned at = 0, alike = 0;
 
-	*value = *bound = NAN;
-	*count = 0;
-	if (row->entity && !entity) {
-		(void)snprintf(row->why, sizeof(row->why), "it is missing in some of the runs");
-		return is_glob(budget->name) ? CHECK_UNKNOWN : CHECK_VIOLATED;
+	if (!row->entity)
+		return of_entity(c, budget, summary, NULL);
+	while ((entity = summary_next_alike(summary, row->entity, &at))) {
+		if (!check_means(budget, entity))
+			continue;
+		one = of_entity(c, budget, summary, entity);
+		if (!alike++ || one.verdict < worst.verdict ||
+		    (one.verdict == worst.verdict && is_worse(budget, one.value, worst.value)))
+			worst = one;
 	}
-	*value = check_measure(budget, summary, entity, count);
-	if (isnan(*value) || budget->op == BUDGET_WITHIN)
-		return CHECK_UNKNOWN;
-	if (is_beyond(budget, *value))
-		return CHECK_VIOLATED;
-	if (budget->metric->unit != BUDGET_TIME || budget->how != BUDGET_QUANTILE)
-		return CHECK_KEPT;
-	*bound = check_bound(budget, entity, c->budgets->confidence, budget->op == BUDGET_AT_MOST);
-	return isnan(*bound) || is_beyond(budget, *bound) ? CHECK_UNKNOWN : CHECK_KEPT;
+	row->alike = alike > row->alike ? alike : row->alike;
+	if (!alike) {
+		(void)snprintf(row->why, sizeof(row->why), "it is missing in some of the runs");
+		worst.verdict = is_glob(budget->name) ? CHECK_UNKNOWN : CHECK_VIOLATED;
+	}
+	return worst;
 }
 
 /* ---- one row ---- */
-
-static bool is_worse(const struct check_row *row, double value)
-{
-	if (isnan(row->value) || isnan(value))
-		return !isnan(value);
-	return row->budget->op == BUDGET_AT_LEAST ? value < row->value : value > row->value;
-}
 
 /* k of n runs, whatever their number is: 2 of 3 is 4 of 6. */
 static enum check_verdict of_runs(const struct checking *c, const struct check_row *row)
@@ -133,19 +170,18 @@ static int judge_row(struct checking *c, const struct budget *budget,
 	const bool is_of_loss = !entity && strcmp(budget->metric->name, "events") == 0;
 
 	for (unsigned i = 0; i < c->runs; i++) {
-		double value, bound;
-		uint64_t count;
-		enum check_verdict verdict = CHECK_NOT_JUDGED;
+		struct measured m = { .verdict = CHECK_NOT_JUDGED };
 
 		if (is_of_loss || check_is_judged(c, i)) {
-			verdict = of_run(c, &row, c->run[i], &value, &bound, &count);
-			if (is_worse(&row, value)) {
-				row.value = value;
-				row.bound = bound;
-				row.count = count;
+			m = of_run(c, &row, c->run[i]);
+			if (is_worse(budget, m.value, row.value)) {
+				row.worst = m.entity;
+				row.value = m.value;
+				row.bound = m.bound;
+				row.count = m.count;
 			}
 		}
-		row.runs[verdict]++;
+		row.runs[m.verdict]++;
 	}
 	row.verdict = of_runs(c, &row);
 	if (budget->op != BUDGET_WITHIN || row.verdict == CHECK_NOT_JUDGED)
@@ -202,11 +238,21 @@ static int judge_told(struct checking *c, const struct budget *budget)
 
 /* ---- one budget: all entities that it means ---- */
 
-static bool is_first(const struct checking *c, unsigned run, const struct summary_entity *entity)
+/* Is it the first of those that are alike, and that the budget means? */
+static bool is_first(const struct checking *c, const struct budget *budget, unsigned run,
+		     const struct summary_entity *entity)
 {
-	for (unsigned i = 0; i < run; i++)
-		if (summary_entity_like(c->run[i], entity))
-			return false;
+	for (unsigned i = 0; i <= run; i++) {
+		const struct summary_entity *one;
+		unsigned at = 0;
+
+		while ((one = summary_next_alike(c->run[i], entity, &at))) {
+			if (one == entity)
+				return true;
+			if (check_means(budget, one))
+				return false;
+		}
+	}
 	return true;
 }
 
@@ -255,7 +301,7 @@ static int judge_budget(struct checking *c, const struct budget *budget)
 			if (!check_means(budget, entity))
 				continue;
 			found = true;
-			if (is_first(c, r, entity) && judge_row(c, budget, entity))
+			if (is_first(c, budget, r, entity) && judge_row(c, budget, entity))
 				return -1;
 		}
 	return found ? 0 : missing(c, budget);

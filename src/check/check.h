@@ -29,10 +29,12 @@ enum check_verdict {
 	CHECK_VERDICTS
 };
 
-/* One budget of one entity. */
+/* One budget of one entity, or of all that are alike but for their process: each has to keep it. */
 struct check_row {
 	const struct budget *budget;
 	const struct summary_entity *entity; /* of one of the runs; NULL: of none, or the whole */
+	const struct summary_entity *worst;  /* of which the values below are; NULL: of @entity */
+	unsigned alike; /* how many they are, in the run that has most; 0: there is no entity */
 	enum check_verdict verdict;
 	double value;   /* of the worst run, in the unit of the budget's limit; NAN: not measured */
 	double bound;   /* of the same run: what the quantile is surely within; NAN: none */

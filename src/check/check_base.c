@@ -40,6 +40,7 @@ static struct metric metric_for(const struct budget *budget)
 struct relative {
 	struct checking *c;
 	const struct summary **side; /* the base line, then the runs that are judged */
+	struct summary **folded; /* of these, copies in which those that are alike are one */
 	struct change_design design;
 	struct check_row **row;
 	double **value;
@@ -62,7 +63,9 @@ static int take_values(struct relative *r, struct check_row *row)
 	if (!value)
 		return -ENOMEM;
 	for (unsigned i = 0; i < runs; i++) {
-		const struct summary_entity *entity = summary_entity_like(r->side[i], row->entity);
+		unsigned at = 0;
+		const struct summary_entity *entity =
+			summary_next_alike(r->side[i], row->entity, &at);
 
 		if (entity && metric_of(&metric, r->side[i], entity, &value[i])) {
 			value[i] = metric.is_less_worse ? -value[i] : value[i];
@@ -120,27 +123,50 @@ static int judge_all(struct relative *r)
 	return status < 0 ? status : 0;
 }
 
+static int add_side(struct relative *r, const struct summary *summary, unsigned *count)
+{
+	const unsigned at = r->design.bases + r->design.news;
+
+	if (summary_has_alike(summary)) {
+		r->folded[at] = summary_folded(summary);
+		if (!r->folded[at])
+			return -ENOMEM;
+		summary = r->folded[at];
+	}
+	r->side[at] = summary;
+	++*count;
+	return 0;
+}
+
+static int judge_sides(struct relative *r)
+{
+	const struct checking *c = r->c;
+	int status = 0;
+
+	for (unsigned i = 0; i < c->bases && !status; i++)
+		status = add_side(r, c->base[i], &r->design.bases);
+	for (unsigned i = 0; i < c->runs && !status; i++)
+		if (check_is_judged(c, i))
+			status = add_side(r, c->run[i], &r->design.news);
+	return !status && r->design.bases && r->design.news ? judge_all(r) : status;
+}
+
 int check_against_base(struct checking *c)
 {
 	struct relative r = { .c = c };
-	int status = 0;
+	int status = -ENOMEM;
 
 	r.side = calloc(c->bases + c->runs, sizeof(*r.side));
+	r.folded = calloc(c->bases + c->runs, sizeof(*r.folded));
 	r.row = calloc(c->out->rows + 1, sizeof(*r.row));
 	r.value = calloc(c->out->rows + 1, sizeof(*r.value));
-	if (!r.side || !r.row || !r.value) {
-		status = -ENOMEM;
-	} else {
-		for (unsigned i = 0; i < c->bases; i++)
-			r.side[r.design.bases++] = c->base[i];
-		for (unsigned i = 0; i < c->runs; i++)
-			if (check_is_judged(c, i))
-				r.side[r.design.bases + r.design.news++] = c->run[i];
-		if (r.design.bases && r.design.news)
-			status = judge_all(&r);
-	}
+	if (r.side && r.folded && r.row && r.value)
+		status = judge_sides(&r);
 	for (unsigned i = 0; i < r.rows; i++)
 		free(r.value[i]);
+	for (unsigned i = 0; r.folded && i < c->bases + c->runs; i++)
+		summary_free(r.folded[i]);
+	free(r.folded);
 	free(r.value);
 	free(r.row);
 	free(r.side);

@@ -33,11 +33,16 @@ struct init {
 	unsigned budgets;
 };
 
+/* One of several that are alike is enough, as they have one budget. */
 static bool is_in_all(const struct init *i, const struct summary_entity *entity)
 {
-	for (unsigned r = 1; r < i->runs; r++)
-		if (!summary_entity_like(i->run[r], entity))
+	for (unsigned r = 0; r < i->runs; r++) {
+		unsigned at = 0;
+		const struct summary_entity *first = summary_next_alike(i->run[r], entity, &at);
+
+		if (!first || (!r && first != entity))
 			return false;
+	}
 	return true;
 }
 
@@ -65,42 +70,54 @@ static void open(struct init *i, enum summary_kind kind)
 	i->budgets++;
 }
 
-static const struct summary_entity *of_run(const struct init *i, unsigned run)
+/* The next one of a run that has the budget; @at as for summary_next_alike(). The whole: once. */
+static bool next_of_run(const struct init *i, unsigned run, unsigned *at,
+			const struct summary_entity **entity)
 {
-	return i->entity && run ? summary_entity_like(i->run[run], i->entity) : i->entity;
+	*entity = NULL;
+	if (!i->entity)
+		return !(*at)++;
+	*entity = summary_next_alike(i->run[run], i->entity, at);
+	return *entity;
 }
 
 /* The largest bound of all runs; NAN: one has none. */
 static double worst_bound(const struct init *i, const struct budget *budget)
 {
+	const struct summary_entity *entity;
 	double worst = 0;
 
-	for (unsigned r = 0; r < i->runs; r++) {
-		const double bound = check_bound(budget, of_run(i, r), CONFIDENCE, true);
+	for (unsigned r = 0, at = 0; r < i->runs; r++, at = 0)
+		while (next_of_run(i, r, &at, &entity)) {
+			const double bound = check_bound(budget, entity, CONFIDENCE, true);
 
-		if (isnan(bound))
-			return NAN;
-		worst = bound > worst ? bound : worst;
-	}
+			if (isnan(bound))
+				return NAN;
+			worst = bound > worst ? bound : worst;
+		}
 	return worst;
 }
 
 /* The worst value of all runs, and the instances of the run that has fewest. */
 static double worst_value(const struct init *i, const struct budget *budget, uint64_t *count)
 {
+	const struct summary_entity *entity;
 	double worst = NAN;
 
 	*count = UINT64_MAX;
-	for (unsigned r = 0; r < i->runs; r++) {
-		uint64_t instances;
-		const double value = check_measure(budget, i->run[r], of_run(i, r), &instances);
+	for (unsigned r = 0, at = 0; r < i->runs; r++, at = 0)
+		while (next_of_run(i, r, &at, &entity)) {
+			uint64_t instances;
+			const double value =
+				check_measure(budget, i->run[r], entity, &instances);
 
-		if (isnan(value))
-			return NAN;
-		*count = instances < *count ? instances : *count;
-		if (!r || (budget->metric->unit == BUDGET_RATE ? value < worst : value > worst))
-			worst = value;
-	}
+			if (isnan(value))
+				return NAN;
+			*count = instances < *count ? instances : *count;
+			if (isnan(worst) || (budget->metric->unit == BUDGET_RATE ? value < worst
+										 : value > worst))
+				worst = value;
+		}
 	return worst;
 }
 

@@ -10,6 +10,8 @@
 
 #define GROUP_MAX 640
 #define MESSAGE_MAX 640
+#define WIDTH 80u
+#define BELOW 12u /* columns before what is below the name of an entity */
 
 /* ---- words ---- */
 
@@ -35,13 +37,30 @@ static char *group(char out[GROUP_MAX], const struct check_row *row)
 	const char *name = !row->entity          ? row->budget->name
 			   : *row->entity->label ? row->entity->label
 						 : row->entity->name;
+	/* Processes have other numbers in the next run. */
+	const int length = row->alike > 1 ? summary_plain_length(name) : (int)strlen(name);
 
 	if (budget_is_told(row->budget))
 		(void)snprintf(out, GROUP_MAX, "%s %s", row->budget->metric->name, name);
 	else if (kind == BUDGET_WHOLE)
 		(void)snprintf(out, GROUP_MAX, "loss");
 	else
-		(void)snprintf(out, GROUP_MAX, "%s %s", summary_kind_name(kind), name);
+		(void)snprintf(out, GROUP_MAX, "%s %.*s", summary_kind_name(kind), length, name);
+	return out;
+}
+
+/* Of several of one name, whose values are told: "swarm 4711"; "": it is not known. */
+static char *worst_of(char out[GROUP_MAX], const struct check_row *row)
+{
+	const struct summary_entity *worst = row->worst;
+	const size_t plain = worst ? (size_t)summary_plain_length(worst->label) : 0;
+
+	*out = '\0';
+	if (worst && worst->label[plain])
+		(void)snprintf(out, GROUP_MAX, "%.*s", (int)(strlen(worst->label + plain) - 3),
+			       worst->label + plain + 2);
+	else if (worst)
+		(void)snprintf(out, GROUP_MAX, "%s", worst->of);
 	return out;
 }
 
@@ -50,7 +69,7 @@ static char *measured(char out[MESSAGE_MAX], const struct check *check, const st
 {
 	const struct budget *budget = row->budget;
 	const bool is_found = row->entity || budget->metric->kind == BUDGET_WHOLE;
-	char value[TEXT_QUANTITY_MAX], number[32];
+	char value[TEXT_QUANTITY_MAX], number[32], worst[GROUP_MAX];
 	size_t used = 0;
 
 #define SAY(...) (used += (size_t)snprintf(out + used, MESSAGE_MAX - used, __VA_ARGS__))
@@ -63,6 +82,8 @@ static char *measured(char out[MESSAGE_MAX], const struct check *check, const st
 	if (!isnan(row->bound) && row->verdict != CHECK_VIOLATED)
 		SAY(", surely %s %s", budget->op == BUDGET_AT_LEAST ? "at least" : "at most",
 		    quantity(value, budget, row->bound));
+	if (row->alike > 1 && !isnan(row->value) && budget->op != BUDGET_WITHIN)
+		SAY(", the worst of %u%s%s", row->alike, *worst_of(worst, row) ? ": " : "", worst);
 	if (check->runs > 1 && budget->op != BUDGET_WITHIN && is_found)
 		SAY("%skept in %u of %u runs", used ? "; " : "", row->runs[CHECK_KEPT],
 		    check->runs);
@@ -71,6 +92,13 @@ static char *measured(char out[MESSAGE_MAX], const struct check *check, const st
 }
 
 /* ---- text ---- */
+
+static void put_below(FILE *out, const char *text)
+{
+	fprintf(out, "%*s", (int)BELOW, "");
+	text_fold(out, text, WIDTH, BELOW, BELOW);
+	fputc('\n', out);
+}
 
 static void put_row(FILE *out, const struct check *check, const struct budgets *budgets,
 		    const struct check_row *row)
@@ -84,10 +112,10 @@ static void put_row(FILE *out, const struct check *check, const struct budgets *
 	(void)text_clean(clean, sizeof(clean), row->budget->text);
 	fprintf(out, "            %s  (%s:%u)\n", clean, budgets->path, row->budget->line);
 	if (*measured(text, check, row))
-		fprintf(out, "            %s\n", text);
+		put_below(out, text);
 	(void)text_clean(clean, sizeof(clean), row->why);
 	if (*clean)
-		fprintf(out, "            %s\n", clean);
+		put_below(out, clean);
 }
 
 void check_print_text(FILE *out, const struct check *check, const struct budgets *budgets, bool all)
@@ -122,6 +150,8 @@ static const struct table_column columns[] = {
 	{ "kind", "Kind" },
 	{ "name", "Name" },
 	{ "of", "Of" },
+	{ "alike", "Alike" },
+	{ "worst_of", "Worst of" },
 	{ "budget", "Budget" },
 	{ "line", "Line" },
 	{ "metric", "Metric" },
@@ -157,7 +187,11 @@ static void put_table_row(struct table *table, const struct check_row *row)
 	const struct budget *budget = row->budget;
 	const bool is_whole = budget->metric->kind == BUDGET_WHOLE;
 	const bool is_told = budget_is_told(budget);
+	char alike_of[GROUP_MAX], worst[GROUP_MAX];
+	const char *of = row->entity ? row->entity->of : "";
 
+	if (row->alike > 1)
+		of = summary_alike_of(row->entity, alike_of, sizeof(alike_of));
 	table_text(table, check_verdict_name(row->verdict));
 	table_text(table, is_told    ? budget->metric->name
 			  : is_whole ? "loss"
@@ -165,7 +199,9 @@ static void put_table_row(struct table *table, const struct check_row *row)
 	table_text(table, row->entity            ? row->entity->name
 			  : is_whole && !is_told ? NULL
 						 : budget->name);
-	table_text(table, row->entity && *row->entity->of ? row->entity->of : NULL);
+	table_text(table, *of ? of : NULL);
+	table_u64(table, row->alike);
+	table_text(table, row->alike > 1 && *worst_of(worst, row) ? worst : NULL);
 	table_text(table, budget->text);
 	table_u64(table, budget->line);
 	table_text(table, budget->metric->name);
