@@ -6,9 +6,9 @@
  * again and again; when there are none, those in one piece of an hour, and so on; in the end the
  * oldest file goes.
  *
- * The process may be killed at any moment, and no window may count twice. So the file `state` first
- * says which files go and which one comes in their place; then that is done; a process that begins
- * does what was left.
+ * The process may be killed at any moment, and no window may count twice. So the file `state`
+ * (backlog_state.c) first says which files go and which one comes in their place; then that is
+ * done; a process that begins does what was left.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -93,89 +93,6 @@ static void take_out(struct backlog *spool, unsigned at)
 	spool->counts.waiting_bytes -= item.bytes;
 }
 
-/* ---- what is known of windows that are gone; the lock is held ---- */
-
-static bool read_item(FILE *file, const char *word, struct backlog_item *item)
-{
-	char found[8];
-
-	return fscanf(file, "%7s %" SCNd64 " %" SCNd64 " %u %u", found, &item->begin_ns, &item->length_ns,
-		      &item->windows, &item->phase) == 5 &&
-	       !strcmp(found, word);
-}
-
-static void put_item(FILE *file, const char *word, const struct backlog_item *item)
-{
-	fprintf(file, "%s %" PRId64 " %" PRId64 " %u %u\n", word, item->begin_ns, item->length_ns,
-		item->windows, item->phase);
-}
-
-static void read_state(struct backlog *spool)
-{
-	struct backlog_counts *counts = &spool->counts;
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/state", spool->directory);
-	file = fopen(path, "re");
-	spool->last_ns = 0;
-	spool->repeats = 0;
-	if (!file)
-		return;
-	if (fscanf(file, "%" SCNd64 " %" SCNu64, &spool->last_ns, &spool->repeats) != 2)
-		spool->repeats = 0;
-	else if (fscanf(file,
-			"%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-			&counts->put, &counts->merged, &counts->dropped, &counts->sent,
-			&counts->refused, &counts->damaged) != 6)
-		counts->put = counts->merged = 0; /* of a kymo that did not write them */
-	while (spool->goings < COUNT_OF(spool->going) && read_item(file, "going", &spool->going[spool->goings]))
-		spool->goings++;
-	if (spool->goings == 2 && !read_item(file, "coming", &spool->coming))
-		spool->goings = 0;
-	(void)fclose(file);
-}
-
-static int put_state(const struct backlog *spool, FILE *file)
-{
-	const struct backlog_counts *counts = &spool->counts;
-
-	fprintf(file,
-		"%" PRId64 " %" PRIu64 "\n%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		" %" PRIu64 "\n",
-		spool->last_ns, spool->repeats, counts->put, counts->merged, counts->dropped,
-		counts->sent, counts->refused, counts->damaged);
-	for (unsigned i = 0; i < spool->goings; i++)
-		put_item(file, "going", &spool->going[i]);
-	if (spool->goings == 2)
-		put_item(file, "coming", &spool->coming);
-	return fflush(file) || ftruncate(fileno(file), ftell(file)) ? -1 : 0;
-}
-
-/* A full disk has no room for another file, but for the same one. */
-static void write_state(const struct backlog *spool)
-{
-	char path[PATH_MAX], next[PATH_MAX];
-	FILE *file;
-	int status = -1;
-
-	snprintf(path, sizeof(path), "%s/state", spool->directory);
-	snprintf(next, sizeof(next), "%s/state.new", spool->directory);
-	file = fopen(next, "we");
-	if (file) {
-		status = put_state(spool, file);
-		status |= fclose(file);
-	}
-	if (!status && !rename(next, path))
-		return;
-	(void)unlink(next);
-	file = fopen(path, "r+e");
-	if (!file)
-		return;
-	(void)put_state(spool, file);
-	(void)fclose(file);
-}
-
 /* An earlier process was killed before these files were gone. */
 static void finish_going(struct backlog *spool)
 {
@@ -208,13 +125,13 @@ static int merge(struct backlog *spool, unsigned at)
 		spool->going[1] = b;
 		spool->coming = both;
 		spool->goings = 2;
-		write_state(spool);
+		backlog_write_state(spool);
 		(void)backlog_show(spool, &both);
 		take_out(spool, at + 1);
 		take_out(spool, at);
 		status = insert(spool, &both);
 		spool->goings = 0;
-		write_state(spool);
+		backlog_write_state(spool);
 	}
 	backlog_unload(&one);
 	backlog_unload(&other);
@@ -240,7 +157,7 @@ static void end_of(struct backlog *spool, unsigned at, uint64_t *count)
 	*count += spool->item[at].windows;
 	spool->going[0] = spool->item[at];
 	spool->goings = 1;
-	write_state(spool);
+	backlog_write_state(spool);
 	take_out(spool, at);
 	spool->goings = 0;
 }
@@ -289,14 +206,14 @@ int backlog_put(struct backlog *spool, const struct window_source *of,
 	pthread_mutex_lock(&spool->lock);
 	item.begin_ns = begin_of(spool, begin_ns);
 	spool->counts.put++;
-	write_state(spool);
+	backlog_write_state(spool);
 	status = backlog_write(spool, &item, of, summary, false, err);
 	if (!status && insert(spool, &item))
 		status = err_no_memory(err);
 	if (status)
 		spool->counts.dropped++;
 	make_room(spool);
-	write_state(spool);
+	backlog_write_state(spool);
 	pthread_mutex_unlock(&spool->lock);
 	return status;
 }
@@ -441,7 +358,7 @@ int backlog_open(struct backlog **out, const char *directory, uint64_t limit, st
 	else
 		status = backlog_lock(spool, err);
 	if (!status) {
-		read_state(spool);
+		backlog_read_state(spool);
 		finish_going(spool);
 		status = read_directory(spool, err);
 	}
@@ -452,7 +369,7 @@ int backlog_open(struct backlog **out, const char *directory, uint64_t limit, st
 	if (spool->items && spool->item[spool->items - 1].begin_ns > spool->last_ns)
 		spool->last_ns = spool->item[spool->items - 1].begin_ns;
 	make_room(spool);
-	write_state(spool);
+	backlog_write_state(spool);
 	*out = spool;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of a spool's files (backlog.c), and the files (backlog_file.c). */
+/* The list of a spool's files (backlog.c), the files (backlog_file.c), and what is known of those
+ * that are gone (backlog_state.c). */
 #ifndef KYMO_FLEET_BACKLOG_INTERNAL_H
 #define KYMO_FLEET_BACKLOG_INTERNAL_H
 
@@ -43,6 +44,11 @@ int backlog_show(const struct backlog *spool, const struct backlog_item *item);
 /* Return: 0; -1: it is damaged or gone. */
 int backlog_read(const struct backlog *spool, const struct backlog_item *item,
 	       struct backlog_window *window);
+/* Of a new spool: the file `state`, if there is one. */
+void backlog_read_state(struct backlog *spool);
+/* What does not fit a full disk is not written. */
+void backlog_write_state(const struct backlog *spool);
+
 bool backlog_same(const struct window_source *a, const struct window_source *b);
 
 #endif
