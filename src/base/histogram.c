@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t middle_of(unsigned group, unsigned bucket)
+static uint64_t middle_of(unsigned number)
 {
-	if (!group)
-		return bucket;
-	return ((uint64_t)(bucket + HISTOGRAM_BUCKETS) << (group - 1)) +
-	       ((1ull << (group - 1)) >> 1);
+	const unsigned shift = number < 2 * HISTOGRAM_BUCKETS ? 0 : number / HISTOGRAM_BUCKETS - 1;
+
+	return ((uint64_t)(number - shift * HISTOGRAM_BUCKETS) << shift) + ((1ull << shift) >> 1);
 }
 
 __extension__ typedef unsigned __int128 wide;
@@ -21,59 +20,51 @@ static wide squares_of(const struct histogram *histogram)
 	return (wide)histogram->squares[1] << 64 | histogram->squares[0];
 }
 
-/* The place of @group's blocks; those between it and the others are made, too. NULL without memory.
+/*
+ * Makes places for the blocks of the power of two that block number @at is of, and of those between
+ * it and the others. Return: false without memory.
  */
-static uint32_t ***group_at(struct histogram *histogram, unsigned group)
+static bool make_places(struct histogram *histogram, unsigned at)
 {
-	const unsigned had = histogram->groups, begin = histogram->first;
-	const unsigned first = had && begin < group ? begin : group;
-	const unsigned end = had && begin + had > group ? begin + had : group + 1;
-	uint32_t ***larger;
+	const unsigned had = histogram->blocks, begin = histogram->first;
+	unsigned first = at - at % HISTOGRAM_BLOCKS, end = first + HISTOGRAM_BLOCKS;
+	uint32_t **larger;
 
-	if (had && group >= begin && group < begin + had)
-		return &histogram->group[group - begin];
+	if (had && begin < first)
+		first = begin;
+	if (had && begin + had > end)
+		end = begin + had;
 	larger = calloc(end - first, sizeof(*larger));
 	if (!larger)
-		return NULL;
+		return false;
 	if (had)
-		memcpy(larger + (begin - first), histogram->group, had * sizeof(*larger));
-	free(histogram->group);
-	histogram->group = larger;
-	histogram->first = (uint8_t)first;
-	histogram->groups = (uint8_t)(end - first);
-	return &larger[group - first];
+		memcpy(larger + (begin - first), histogram->block, had * sizeof(*larger));
+	free(histogram->block);
+	histogram->block = larger;
+	histogram->first = (uint16_t)first;
+	histogram->blocks = (uint16_t)(end - first);
+	return true;
 }
 
-uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned bucket)
+uint32_t *histogram_extend(struct histogram *histogram, unsigned number)
 {
-	uint32_t ***place = group_at(histogram, group), **block;
+	const unsigned at = number / HISTOGRAM_BLOCK;
+	uint32_t **block;
 
-	if (!place)
+	if (at - histogram->first >= histogram->blocks && !make_places(histogram, at))
 		return NULL;
-	if (!*place)
-		*place = calloc(HISTOGRAM_BLOCKS, sizeof(**place));
-	if (!*place)
-		return NULL;
-	block = *place + bucket / HISTOGRAM_BLOCK;
+	block = &histogram->block[at - histogram->first];
 	if (!*block)
 		*block = calloc(HISTOGRAM_BLOCK, sizeof(**block));
-	return *block;
+	return *block ? &(*block)[number % HISTOGRAM_BLOCK] : NULL;
 }
 
-/* The bucket of @value, allocated if it was not; NULL without memory. */
-static uint32_t *bucket_at(struct histogram *histogram, unsigned group, unsigned bucket)
+static int fill(struct histogram *histogram, unsigned number, uint64_t count)
 {
-	uint32_t *block = histogram_block(histogram, group, bucket);
+	uint32_t *at = histogram_bucket(histogram, number);
 
-	if (!block)
-		block = histogram_extend(histogram, group, bucket);
-	return block ? &block[bucket % HISTOGRAM_BLOCK] : NULL;
-}
-
-static int fill(struct histogram *histogram, unsigned group, unsigned bucket, uint64_t count)
-{
-	uint32_t *at = bucket_at(histogram, group, bucket);
-
+	if (!at)
+		at = histogram_extend(histogram, number);
 	if (!at)
 		return -ENOMEM;
 	*at = count > UINT32_MAX - *at ? UINT32_MAX : *at + (uint32_t)count;
@@ -82,31 +73,26 @@ static int fill(struct histogram *histogram, unsigned group, unsigned bucket, ui
 
 int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 {
-	const unsigned group = histogram_group(value);
-
-	return fill(histogram, group, histogram_bucket(value, group), count);
+	return fill(histogram, histogram_number(value), count);
 }
 
-/* The next bucket with values, from number *@at on, over all groups. Return: NULL: none. */
+/* The next bucket with values, from number *@at on. Return: NULL: none. */
 static const uint32_t *next_of(const struct histogram *histogram, unsigned *at)
 {
-	const unsigned first = histogram->first * HISTOGRAM_BUCKETS;
-	const unsigned end = first + histogram->groups * HISTOGRAM_BUCKETS;
+	const unsigned first = histogram->first * HISTOGRAM_BLOCK;
+	const unsigned end = first + histogram->blocks * HISTOGRAM_BLOCK;
+	unsigned now = *at > first ? *at : first;
 
-	for (unsigned now = *at > first ? *at : first; now < end;) {
-		const unsigned bucket = now % HISTOGRAM_BUCKETS;
-		uint32_t **blocks = histogram->group[(now - first) / HISTOGRAM_BUCKETS];
-		const uint32_t *block = blocks ? blocks[bucket / HISTOGRAM_BLOCK] : NULL;
-		unsigned i = block ? bucket % HISTOGRAM_BLOCK : HISTOGRAM_BLOCK;
+	for (; now < end; now += HISTOGRAM_BLOCK - now % HISTOGRAM_BLOCK) {
+		const uint32_t *block = histogram->block[(now - first) / HISTOGRAM_BLOCK];
+		unsigned i = now % HISTOGRAM_BLOCK;
 
-		while (i < HISTOGRAM_BLOCK && !block[i])
+		while (block && i < HISTOGRAM_BLOCK && !block[i])
 			i++;
-		now -= bucket % HISTOGRAM_BLOCK;
-		if (i < HISTOGRAM_BLOCK) {
-			*at = now + i;
-			return &block[i];
-		}
-		now += blocks ? HISTOGRAM_BLOCK : HISTOGRAM_BUCKETS - now % HISTOGRAM_BUCKETS;
+		if (!block || i == HISTOGRAM_BLOCK)
+			continue;
+		*at = now - now % HISTOGRAM_BLOCK + i;
+		return &block[i];
 	}
 	return NULL;
 }
@@ -119,7 +105,7 @@ int histogram_merge(struct histogram *into, const struct histogram *from)
 	if (!from->count)
 		return 0;
 	for (const uint32_t *count; (count = next_of(from, &at)); at++)
-		if (fill(into, at / HISTOGRAM_BUCKETS, at % HISTOGRAM_BUCKETS, *count))
+		if (fill(into, at, *count))
 			return -ENOMEM;
 	if (!into->count || from->min < into->min)
 		into->min = from->min;
@@ -139,7 +125,7 @@ bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *m
 
 	if (!found)
 		return false;
-	*middle = middle_of(*at / HISTOGRAM_BUCKETS, *at % HISTOGRAM_BUCKETS);
+	*middle = middle_of(*at);
 	*count = *found;
 	++*at;
 	return true;
@@ -226,22 +212,17 @@ void histogram_clear(struct histogram *histogram)
 {
 	if (!histogram->count)
 		return;
-	for (unsigned group = 0; group < histogram->groups; group++)
-		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
-			if (histogram->group[group][i])
-				memset(histogram->group[group][i], 0,
-				       HISTOGRAM_BLOCK * sizeof(uint32_t));
+	for (unsigned i = 0; i < histogram->blocks; i++)
+		if (histogram->block[i])
+			memset(histogram->block[i], 0, HISTOGRAM_BLOCK * sizeof(uint32_t));
 	histogram->count = histogram->sum = histogram->min = histogram->max = 0;
 	histogram->squares[0] = histogram->squares[1] = 0;
 }
 
 void histogram_free(struct histogram *histogram)
 {
-	for (unsigned group = 0; group < histogram->groups; group++) {
-		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
-			free(histogram->group[group][i]);
-		free(histogram->group[group]);
-	}
-	free(histogram->group);
+	for (unsigned i = 0; i < histogram->blocks; i++)
+		free(histogram->block[i]);
+	free(histogram->block);
 	*histogram = (struct histogram){ 0 };
 }

@@ -6,8 +6,8 @@
  * A value v below 1024 has its own bucket. From there on each power of two is split into 512
  * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
  * it. Buckets are allocated in blocks of 32 (128 bytes) when the first value of a block arrives.
- * There is a place for a power of two only between the least and the largest one that has values.
- * So an empty histogram takes 64 bytes, and one with few values some hundred.
+ * There are places for the blocks of a power of two only between the least and the largest one that
+ * has values. So an empty histogram takes 64 bytes, and one with few values some hundred.
  *
  * Context of all functions: not thread-safe; only those that count values allocate.
  */
@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_GROUPS 56	/* [0, 512), [512, 1024), [1024, 2048), ... up to 2^64 */
-#define HISTOGRAM_BUCKETS 512
+/* Buckets are numbered by value: those of [0, 512), [512, 1024), [1024, 2048), ... up to 2^64. */
+#define HISTOGRAM_BUCKETS 512 /* of a power of two */
 #define HISTOGRAM_BLOCK 32 /* buckets that are allocated together */
 #define HISTOGRAM_BLOCKS (HISTOGRAM_BUCKETS / HISTOGRAM_BLOCK)
 
@@ -29,52 +29,47 @@ struct histogram {
 	uint64_t sum;
 	uint64_t squares[2];    /* sum of the squares: the lower and the upper 64 bits */
 	uint64_t min, max;	/* 0 when count is 0 */
-	/* The blocks of group `first` and of those after it, `groups` in all; NULL: no values. */
-	uint32_t ***group;
-	uint8_t first, groups;
+	/* From block number `first` on, `blocks` places for blocks; NULL: no values. */
+	uint32_t **block;
+	uint16_t first, blocks;
 };
 
 /*
- * Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit.
+ * The number of the bucket of @value. Below 1024 it is the value; from there on, the number of the
+ * power of two and the nine bits behind the highest one.
  */
-static inline unsigned histogram_group(uint64_t value)
+static inline unsigned histogram_number(uint64_t value)
 {
-	return 64 - 9 - (unsigned)__builtin_clzll(value | HISTOGRAM_BUCKETS >> 1);
+	const unsigned shift = 54 - (unsigned)__builtin_clzll(value | HISTOGRAM_BUCKETS);
+
+	return shift * HISTOGRAM_BUCKETS + (unsigned)(value >> shift);
 }
 
-/* Of group 0 each value has its bucket; the 512 of group g >= 1 are 1 << (g - 1) wide each. */
-static inline unsigned histogram_bucket(uint64_t value, unsigned group)
+/* The bucket with this number; its block is allocated. Return: NULL without memory. */
+uint32_t *histogram_extend(struct histogram *histogram, unsigned number);
+
+/* The bucket with this number; NULL: its block has no values. */
+static inline uint32_t *histogram_bucket(const struct histogram *histogram, unsigned number)
 {
-	return (unsigned)(value >> (group - (group > 0))) & (HISTOGRAM_BUCKETS - 1);
-}
+	const unsigned at = number / HISTOGRAM_BLOCK - histogram->first;
+	uint32_t *block = at < histogram->blocks ? histogram->block[at] : NULL;
 
-/* For histogram_add(): the block of @bucket, allocated. Return: NULL without memory. */
-uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned bucket);
-
-/* The block of @bucket; NULL: it has no values. */
-static inline uint32_t *histogram_block(const struct histogram *histogram, unsigned group,
-					unsigned bucket)
-{
-	const unsigned at = group - histogram->first;
-	uint32_t **block = at < histogram->groups ? histogram->group[at] : NULL;
-
-	return block ? block[bucket / HISTOGRAM_BLOCK] : NULL;
+	return block ? &block[number % HISTOGRAM_BLOCK] : NULL;
 }
 
 /** histogram_add() - count one value. Return: 0, or -ENOMEM. Context: allocates now and then. */
 static inline int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	__extension__ typedef unsigned __int128 wide;
-	const unsigned group = histogram_group(value), number = histogram_bucket(value, group);
-	uint32_t *bucket = histogram_block(histogram, group, number);
+	const unsigned number = histogram_number(value);
+	uint32_t *bucket = histogram_bucket(histogram, number);
 	const wide square = (wide)value * value;
 
 	if (__builtin_expect(!bucket, 0)) {
-		bucket = histogram_extend(histogram, group, number);
+		bucket = histogram_extend(histogram, number);
 		if (!bucket)
 			return -ENOMEM;
 	}
-	bucket += number % HISTOGRAM_BLOCK;
 	*bucket += *bucket < UINT32_MAX;
 	if (value < histogram->min || !histogram->count)
 		histogram->min = value;

@@ -143,7 +143,7 @@ static void room(void **state)
 {
 	static const uint64_t values[] = { 5000, 600, 70000, 0, UINT64_MAX };
 	static const unsigned first[] = { 4, 1, 1, 0, 0 };
-	static const unsigned groups[] = { 1, 4, 8, 9, HISTOGRAM_GROUPS };
+	static const unsigned powers[] = { 1, 4, 8, 9, 56 };
 	struct histogram histogram = { 0 };
 	uint64_t middle, count;
 
@@ -151,8 +151,8 @@ static void room(void **state)
 	assert_true(sizeof(histogram) <= 64);
 	for (unsigned i = 0, at = 0; i < COUNT_OF(values); i++, at = 0) {
 		assert_int_equal(histogram_add(&histogram, values[i]), 0);
-		assert_int_equal(histogram.first, first[i]);
-		assert_int_equal(histogram.groups, groups[i]);
+		assert_int_equal(histogram.first, first[i] * HISTOGRAM_BLOCKS);
+		assert_int_equal(histogram.blocks, powers[i] * HISTOGRAM_BLOCKS);
 		for (unsigned k = 0; k <= i; k++)
 			assert_true(histogram_next(&histogram, &at, &middle, &count) && count == 1);
 		assert_false(histogram_next(&histogram, &at, &middle, &count));
