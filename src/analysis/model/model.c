@@ -116,9 +116,9 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	now.process = now.thread->process;
 	now.process->last_ns = event->ns;
 	/* Do not count the events of a process that only recorded a simulation's clock. */
-	now.process->pub.events += bound->point != KYMO_POINT_sim_time;
-	model->facts.ros_events += bound->point != KYMO_POINT_sim_time;
-	if (bound->is_init) {
+	now.process->pub.events += bound->counts;
+	model->facts.ros_events += bound->counts;
+	if (__builtin_expect(bound->is_init, 0)) {
 		model->facts.init_events++;
 		now.process->pub.init_events++;
 		now.true_ns = model_true_time(model, event);
@@ -175,6 +175,7 @@ int model_create(struct model **result, struct kymo_err *err)
 		model_destroy(model);
 		return err_no_memory(err);
 	}
+	memset(model->latest.whose, -1, sizeof(model->latest.whose));
 	*result = model;
 	return 0;
 }

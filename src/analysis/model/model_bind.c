@@ -87,6 +87,7 @@ static void add(struct model *model, const char *provider, unsigned point)
 	row->event = model_keep(model, event, strlen(event));
 	model->bound[model->bind_count].point = point;
 	model->bound[model->bind_count].is_init = kymo_points[point].phase == KYMO_PHASE_INIT;
+	model->bound[model->bind_count].counts = point != KYMO_POINT_sim_time;
 	model->bind_count++;
 }
 

@@ -87,6 +87,10 @@ struct list {
 	unsigned count, size;
 };
 
+/* The members of an event that say whose it is lie together: trace, stream, vpid and vtid. */
+#define EVENT_WHOSE offsetof(struct kymo_ctf_event, trace)
+#define EVENT_WHOSE_SIZE (offsetof(struct kymo_ctf_event, cpu) - EVENT_WHOSE)
+
 struct stream {
 	struct thread *last;		/* of its latest event */
 	bool many_threads;
@@ -108,6 +112,7 @@ struct bound_row {
 	handler handle;			/* NULL: no listener needs it */
 	unsigned point;
 	bool is_init;
+	bool counts;			/* it is an event of its process, see model_event() */
 	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
 };
 
@@ -169,6 +174,11 @@ struct model {
 	uint32_t host_count;
 	struct stream *stream;
 	unsigned stream_count;
+	/* Of the event whose thread was looked for last; at first, of no event. */
+	struct {
+		char whose[EVENT_WHOSE_SIZE];
+		struct thread *thread;
+	} latest;
 
 	struct kymo_ctf_bind *bind;
 	struct bound_row *bound;		/* parallel to the rows of bind */
@@ -278,16 +288,13 @@ void model_goal_ran(struct thread *thread, const struct callback *callback, int6
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);
-/* Most events of a stream follow an event of the same thread, so this thread is checked first. */
+/* Most events follow an event of the same thread in the same stream. */
 static inline struct thread *model_thread_of(struct model *model,
 					     const struct kymo_ctf_event *event)
 {
-	struct thread *thread =
-		event->stream < model->stream_count ? model->stream[event->stream].last : NULL;
-
-	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
-	    thread->stream == event->stream)
-		return thread;
+	if (__builtin_expect(memcmp((const char *)event + EVENT_WHOSE, model->latest.whose,
+				    sizeof(model->latest.whose)) == 0, 1))
+		return model->latest.thread;
 	return model_thread_find(model, event);
 }
 /* The same, but NULL if the thread is not known yet. */

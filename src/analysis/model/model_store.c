@@ -216,14 +216,24 @@ struct stream *model_stream_at(struct model *model, uint32_t stream)
 	return ARRAY_AT(model->stream, model->stream_count, stream);
 }
 
+static struct thread *latest_is(struct model *model, const struct kymo_ctf_event *event,
+				struct thread *thread)
+{
+	memcpy(model->latest.whose, (const char *)event + EVENT_WHOSE, EVENT_WHOSE_SIZE);
+	return model->latest.thread = thread;
+}
+
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
+	struct thread *thread = stream ? stream->last : NULL;
 	struct process *process;
-	struct thread *thread;
 
 	if (!stream)
 		return NULL;
+	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
+	    thread->stream == event->stream)
+		return latest_is(model, event, thread);
 	process = process_of(model, event);
 	if (!process)
 		return NULL;
@@ -239,7 +249,7 @@ struct thread *model_thread_find(struct model *model, const struct kymo_ctf_even
 	thread->trace = event->trace;
 	thread->stream = event->stream;
 	stream->last = thread;
-	return thread;
+	return latest_is(model, event, thread);
 }
 
 struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event)

@@ -111,7 +111,7 @@ static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader,
 			if (to->event(to->analysis, &event))
 				return err_no_memory(err);
 		}
-		if (options->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
+		if ((++events & (PROGRESS_EVENTS - 1)) == 0 && options->progress)
 			options->progress(options->context, events, event.clock_ns);
 	}
 	if (options->progress)
