@@ -101,7 +101,8 @@ static unsigned needs_of(const struct report_options *options)
 		       (options->expect ? REPORT_EXPECT | REPORT_PATHS : 0);
 	for (unsigned i = 0; (section = report_section(i)); i++)
 		needs |= is_wanted(options, section) ? section->needs : 0;
-	return needs;
+	/* The first screen has waits from the summary. Without callbacks there are none, either. */
+	return options->first ? needs & ~(unsigned)REPORT_WAITS : needs;
 }
 
 /* Tables of `kymo query` that are no section of their own, as they were named. */
