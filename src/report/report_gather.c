@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/model/behind/behind.h"
 #include "analysis/model/model_startup.h"
 #include "analysis/spans/spans_tree.h"
 #include "base/array.h"
@@ -251,6 +252,15 @@ static int summarize(struct report *report, struct kymo_err *err)
 	return 0;
 }
 
+/* The analyses of the first screen are fit for it, but for those of the kernel's events. */
+static bool may_be_behind(const struct report *report)
+{
+	const struct report_options *o = report->options;
+
+	return o->first && !o->sections && !o->paths && !o->behaviours && !o->captures &&
+	       !o->expect && !report->totals && !report->costs;
+}
+
 int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
 {
 	report_forget(report);
@@ -268,6 +278,8 @@ int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
 	}
 	if (!(needs & REPORT_WAITS))
 		stats_without_waits(report->stats);
+	if (may_be_behind(report) && behind_add(report->model, &report->passes, err))
+		return -1;
 	if (report_read(report, &report->passes, err))
 		return -1;
 	return report->collect ? summarize(report, err) : 0;

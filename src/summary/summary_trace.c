@@ -2,6 +2,7 @@
 /* The summary of a whole trace: the analyses that it needs, and one pass. */
 #include <string.h>
 
+#include "analysis/model/behind/behind.h"
 #include "analysis/sched/sched.h"
 #include "analysis/spans/spans.h"
 #include "summary/summary_collect.h"
@@ -100,9 +101,11 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 	if (spans_create(&spans, from->model, err))
 		return -1;
 	pass_add(passes, &spans_pass, spans);
-	return summary_extras_create(from, reader, passes, err)
-		       ? -1
-		       : summary_collect_beside(collect, from, spans, &chains, passes, err);
+	if (summary_extras_create(from, reader, passes, err) ||
+	    summary_collect_beside(collect, from, spans, &chains, passes, err))
+		return -1;
+	/* The extras read all events. */
+	return from->own || from->costs ? 0 : behind_add(from->model, passes, err);
 }
 
 int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,

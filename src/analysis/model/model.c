@@ -119,6 +119,7 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	now.process->pub.events += bound->counts;
 	model->facts.ros_events += bound->counts;
 	if (__builtin_expect(bound->is_init, 0)) {
+		model_settle(model);
 		model->facts.init_events++;
 		now.process->pub.init_events++;
 		now.true_ns = model_true_time(model, event);

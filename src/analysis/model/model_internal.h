@@ -87,15 +87,6 @@ struct list {
 	unsigned count, size;
 };
 
-/* The members of an event that say whose it is lie together: trace, stream, vpid and vtid. */
-#define EVENT_WHOSE offsetof(struct kymo_ctf_event, trace)
-#define EVENT_WHOSE_SIZE (offsetof(struct kymo_ctf_event, cpu) - EVENT_WHOSE)
-
-struct stream {
-	struct thread *last;		/* of its latest event */
-	bool many_threads;
-};
-
 /* The event in progress, and what is known about it. */
 struct now {
 	const struct kymo_ctf_event *event;
@@ -114,29 +105,6 @@ struct bound_row {
 	bool is_init;
 	bool counts;			/* it is an event of its process, see model_event() */
 	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
-};
-
-/*
- * The largest error of a host's times, compared with times of the other hosts that have this
- * struct.
- */
-struct model_clock {
-	unsigned points;
-	struct clock_point { int64_t ns, error_ns; } point[];
-};
-
-struct trace {
-	uint32_t host;
-	const struct model_clock *clock;	/* NULL: nothing is known */
-	const char *hostname;
-	int64_t clock_offset_ns;	/* epoch minus trace clock */
-	bool known;
-	/* When the recorder paused, in order; of them, the first that had not ended at the last
-	 * look. */
-	struct pause {
-		int64_t begin_ns, end_ns;
-	} * pause;
-	unsigned pauses, pause_at;
 };
 
 /* Listeners that have one of the functions, by their numbers: most listeners have few of them. */
@@ -189,6 +157,9 @@ struct model {
 	void *listener_context[MODEL_LISTENERS_MAX];
 	unsigned listeners;
 	struct hearers hearers[MODEL_HEARS]; /* by function of struct model_listener */
+	/* Called before an object is made or changed, while listeners are behind. */
+	void (*settle)(void *context);
+	void *settle_context;
 	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
 	bool only_runs;                 /* model_only_runs() */
@@ -285,6 +256,12 @@ void model_coroutine_over(struct model *model, struct coroutine *coroutine);
 /* model_actions.c: a run of @thread ended that its executor called. */
 void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
 		    int64_t end_ns);
+
+static inline void model_settle(const struct model *model)
+{
+	if (__builtin_expect(model->settle != NULL, 0))
+		model->settle(model->settle_context);
+}
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes, threads, and what is in progress on a thread: callbacks, a publish call, a take, a
- * request. A loss of events makes it doubtful. Included by model_internal.h only.
+ * Traces, streams, processes, threads, and what is in progress on a thread: callbacks, a publish
+ * call, a take, a request. A loss of events makes it doubtful. Included by model_internal.h only.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_THREADS_H
 #define KYMO_ANALYSIS_INTERNAL_THREADS_H
@@ -136,6 +136,38 @@ struct thread {
 	/* The result of a goal was received, and the executor has not gone on since. */
 	struct goal *result_goal;
 	uint64_t result_id;
+};
+
+/* The members of an event that say whose it is lie together: trace, stream, vpid and vtid. */
+#define EVENT_WHOSE offsetof(struct kymo_ctf_event, trace)
+#define EVENT_WHOSE_SIZE (offsetof(struct kymo_ctf_event, cpu) - EVENT_WHOSE)
+
+struct stream {
+	struct thread *last;		/* of its latest event */
+	bool many_threads;
+};
+
+/*
+ * The largest error of a host's times, compared with times of the other hosts that have this
+ * struct.
+ */
+struct model_clock {
+	unsigned points;
+	struct clock_point { int64_t ns, error_ns; } point[];
+};
+
+struct trace {
+	uint32_t host;
+	const struct model_clock *clock;	/* NULL: nothing is known */
+	const char *hostname;
+	int64_t clock_offset_ns;	/* epoch minus trace clock */
+	bool known;
+	/* When the recorder paused, in order; of them, the first that had not ended at the last
+	 * look. */
+	struct pause {
+		int64_t begin_ns, end_ns;
+	} * pause;
+	unsigned pauses, pause_at;
 };
 
 #endif

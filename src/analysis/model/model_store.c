@@ -28,6 +28,7 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size)
 	struct list *list = &model->list[kind];
 	uint32_t *object;
 
+	model_settle(model);
 	if (model_is_full(model, kind)) {
 		model->facts.left.objects += kind >= MODEL_NODE && kind <= MODEL_CLIENT;
 		return NULL;

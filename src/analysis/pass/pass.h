@@ -17,7 +17,8 @@
  * order, callers do not need to know it.
  *
  * Context of all functions: not thread-safe; pass_run() blocks and lets the reader decode in
- * threads, see kymo_ctf_threads(); the analyses are called on the calling thread.
+ * threads, see kymo_ctf_threads(); the analyses are called on the calling thread, but for what
+ * behind.h says.
  */
 #ifndef KYMO_ANALYSIS_PASS_H
 #define KYMO_ANALYSIS_PASS_H
@@ -32,6 +33,7 @@
 
 /* The order in which the analyses receive an event, and the end of the trace. */
 enum pass_turn {
+	PASS_FIRST, /* for what makes the others' data safe to use, see behind.h */
 	/*
 	 * For analyses that must know the CPU state or the allocations when a span or a callback
 	 * begins.
