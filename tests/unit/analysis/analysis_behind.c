@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Listeners that are told on a second thread hear the same, in the same order, as others. */
 #include "analysis/model/behind/behind.h"
 
