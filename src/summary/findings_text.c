@@ -35,32 +35,31 @@ static void waited_text(const struct summary_finding *finding, const char *who, 
 			 probably, cause->by);
 }
 
-/* "/planner ran 30 ms, usually 2 ms" */
+/* "/planner ran 30 ms". How long a part usually takes, `kymo why` says, by an instance that is as
+ * usual: the median of the part alone is another number. */
 static void cause_text(const struct summary_finding *finding, char *buffer, size_t size)
 {
 	const struct summary_part *cause = &finding->cause;
 	const char *who = cause->who == finding->entity->name ? "it" : cause->who;
-	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
+	char time[TEXT_QUANTITY_MAX];
 
 	text_ns(time, cause->ns);
-	text_ns(usual, cause->usual_ns);
 	switch (cause->what) {
 	case SUMMARY_WAITED_FOR:
 		waited_text(finding, who, buffer, size);
 		return;
 	case SUMMARY_RAN:
-		snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s ran %s", who, time);
 		return;
 	case SUMMARY_KEPT:
-		snprintf(buffer, size, "%s kept its data for %s, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s kept its data for %s", who, time);
 		return;
 	case SUMMARY_PUBLISHING:
-		snprintf(buffer, size, "the publish call on %s took %s, usually %s", who, time,
-			 usual);
+		snprintf(buffer, size, "the publish call on %s took %s", who, time);
 		return;
 	case SUMMARY_ON_ITS_WAY:
-		snprintf(buffer, size, "%s was %s on its way to %s, usually %s", who, time,
-			 cause->by, usual);
+		snprintf(buffer, size, "%s was %s on its way to %s", who, time,
+			 cause->by);
 		return;
 	case SUMMARY_TAKING:
 		snprintf(buffer, size, "%s took %s from receiving to its start", who, time);
@@ -69,27 +68,26 @@ static void cause_text(const struct summary_finding *finding, char *buffer, size
 		snprintf(buffer, size, "%s began %s late, and no callback held it up", who, time);
 		return;
 	case SUMMARY_ACCEPTING:
-		snprintf(buffer, size, "%s took %s to accept it, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s took %s to accept it", who, time);
 		return;
 	case SUMMARY_BEGINNING:
-		snprintf(buffer, size, "%s accepted it, and began %s later, usually %s", who, time,
-			 usual);
+		snprintf(buffer, size, "%s accepted it, and began %s later", who, time);
 		return;
 	case SUMMARY_EXECUTING:
-		snprintf(buffer, size, "%s executed it for %s, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s executed it for %s", who, time);
 		return;
 	case SUMMARY_CANCELING:
-		snprintf(buffer, size, "%s took %s to cancel it, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s took %s to cancel it", who, time);
 		return;
 	case SUMMARY_KEEPING:
-		snprintf(buffer, size, "%s had the result and sent it %s later, usually %s", who,
-			 time, usual);
+		snprintf(buffer, size, "%s had the result and sent it %s later", who,
+			 time);
 		return;
 	case SUMMARY_AWAITING:
-		snprintf(buffer, size, "%s waited %s for it, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s waited %s for it", who, time);
 		return;
 	case SUMMARY_AWAITED:
-		snprintf(buffer, size, "%s awaited something for %s, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s awaited something for %s", who, time);
 		return;
 	case SUMMARY_WHATS:
 		break;

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "check/budget.h"
 #include "check/check_print.h"
 #include "cli/common/common.h"
+#include "cli/input/input_traces.h"
 #include "cli/verbs/check/check_base.h"
 #include "cli/verbs/check/check_events.h"
 #include "cli/verbs/diff/diff_runs.h"
@@ -170,16 +172,26 @@ static int judge(struct checked *c, struct kymo_err *err)
 			   summaries(&c->base), c->base.count - c->base.left_out, &options, err);
 }
 
+static int no_budgets(const struct checked *c, int argc, char **argv, struct kymo_err *err)
+{
+	const char *path = c->o.config ? c->o.config : BUDGETS_FILE;
+	char operand[1024], file[1024];
+
+	cli_operand(operand, sizeof(operand), argc, argv);
+	return err_set(err, KYMO_EXIT_INPUT,
+		       "no budgets: %s: %s; name a file with -c, or write a first one: kymo check "
+		       "--init -o %s%s%s",
+		       path, strerror(errno), text_shell(file, sizeof(file), path),
+		       *operand ? " " : "", operand);
+}
+
 static int answer(struct checked *c, int argc, char **argv, struct kymo_err *err)
 {
 	const unsigned *count = c->check.count;
 	int status;
 
-	if (!c->o.config && access(BUDGETS_FILE, F_OK) != 0)
-		return err_set(err, KYMO_EXIT_INPUT,
-			       "no budgets: there is no " BUDGETS_FILE
-			       " here; name a file with -c, "
-			       "or write a first one: kymo check --init -o " BUDGETS_FILE " TRACE");
+	if (access(c->o.config ? c->o.config : BUDGETS_FILE, F_OK) != 0)
+		return no_budgets(c, argc, argv, err);
 	if (read_budgets(c, err))
 		return -1;
 	/* Runs with losses stay: whether events were lost may be what a budget is about. */

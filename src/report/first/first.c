@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first screen: its head, its order, and what to type next; see first.h. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -48,39 +48,32 @@ char *first_short(char *buffer, size_t size, const char *name, unsigned width)
 	return buffer;
 }
 
-/* Where a line of up to @room bytes may end; a longer word has a line of its own. */
-static size_t line_of(const char *text, size_t room)
-{
-	size_t length = strlen(text), end;
-
-	if (length <= room)
-		return length;
-	/* Not between a number and its unit. */
-	for (end = room; end && (text[end] != ' ' || isdigit((unsigned char)text[end - 1])); end--)
-		;
-	if (!end)
-		for (end = room; text[end] && text[end] != ' '; end++)
-			;
-	return end;
-}
-
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print)
 {
-	const char *before = first;
+	char *folded = NULL;
+	size_t size, length;
+	FILE *out = open_memstream(&folded, &size);
 	unsigned lines = 0;
 
-	do {
-		size_t used = line_of(text, first_width(table) - strlen(before));
-
-		if (print)
-			table_note(table, "%s%.*s", before, (int)used, text);
-		text += used;
-		text += strspn(text, " ");
-		before = indent;
-		lines++;
-	} while (*text);
+	if (!out)
+		return 0;
+	fputs(first, out);
+	text_fold(out, text, first_width(table), strlen(first), strlen(indent));
+	if (fclose(out) == 0)
+		for (const char *at = folded; at; at = at[length] ? at + length + 1 : NULL) {
+			length = strcspn(at, "\n");
+			if (print)
+				table_note(table, "%.*s", (int)length, at);
+			lines++;
+		}
+	free(folded);
 	return lines;
+}
+
+const char *first_operand(const char *operand)
+{
+	return strlen(operand) < FIRST_OPERAND_MAX ? operand : "TRACE";
 }
 
 /* ---- the head ---- */
@@ -187,6 +180,11 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 		table_mark(table, TABLE_DOUBTFUL);
 		lines += first_fold(table, "", "", text, true);
 	}
+	if (*text && !options->is_file) {
+		text_hints(text, sizeof(text), "`kymo report --section loss` lists each gap.",
+			   first_operand(options->operand));
+		lines += first_fold(table, "", "", text, true);
+	}
 	if (trust->unnamed)
 		lines +=
 			first_fold(table, "", "",
@@ -284,7 +282,8 @@ void first_print(struct table *table, const struct summary *summary,
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
 	unsigned lines = print_head(table, summary, options) + 3 + options->lines;
-	struct first_room room = { .operand = options->operand };
+	struct first_room room = { .operand = first_operand(options->operand),
+				   .is_file = options->is_file };
 	const unsigned least = lines + first_tables(table, summary, &room, false);
 
 	table_note(table, "%s", "");

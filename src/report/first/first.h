@@ -37,8 +37,8 @@ char *first_at(const struct summary *summary, const struct first_options *option
 
 /** first_command() - "kymo why TRACE '/scan -> /cmd_vel'"; "": there is nothing to type. Return:
  * @buffer. */
-char *first_command(const struct summary_finding *finding, const struct first_options *options,
-		    char *buffer, size_t size);
+char *first_command(const struct summary *summary, const struct summary_finding *finding,
+		    const struct first_options *options, char *buffer, size_t size);
 
 /** first_print() - the screen but for its last line, as text. Context: allocates. */
 void first_print(struct table *table, const struct summary *summary,

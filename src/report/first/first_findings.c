@@ -9,8 +9,23 @@
 
 /* ---- for people ---- */
 
-static void command_for(const struct summary_finding *finding, const char *operand,
-			const struct first_options *options, char *buffer, size_t size)
+/* What shows why numbers cannot be trusted; "": nothing shows more. */
+static void trust_command(const struct summary_trust *trust, const char *operand, char *buffer,
+			  size_t size)
+{
+	const char *gap = *operand ? " " : "";
+
+	if (trust->lost_events || trust->lost_packets)
+		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
+	else if (trust->damaged)
+		snprintf(buffer, size, "kymo info%s%s", gap, operand);
+	else if (!trust->unnamed)
+		snprintf(buffer, size, "kymo report%s%s --section hosts", gap, operand);
+}
+
+static void command_for(const struct summary *summary, const struct summary_finding *finding,
+			const char *operand, const struct first_options *options, char *buffer,
+			size_t size)
 {
 	const char *gap = *operand ? " " : "";
 	char ask[1100];
@@ -22,23 +37,23 @@ static void command_for(const struct summary_finding *finding, const char *opera
 		snprintf(buffer, size, "kymo why%s%s %s", gap, operand,
 			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
 	else if (finding->kind == SUMMARY_FINDING_TRUST)
-		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
+		trust_command(&summary->trust, operand, buffer, size);
 }
 
-char *first_command(const struct summary_finding *finding, const struct first_options *options,
-		    char *buffer, size_t size)
+char *first_command(const struct summary *summary, const struct summary_finding *finding,
+		    const struct first_options *options, char *buffer, size_t size)
 {
-	command_for(finding, options->operand, options, buffer, size);
+	command_for(summary, finding, options->operand, options, buffer, size);
 	return buffer;
 }
 
 /* A trace with a long name is "TRACE", so that the line fits. */
-static void command_of(const struct summary_finding *finding, const struct first_options *options,
-		       char *buffer, size_t size)
+static void command_of(const struct summary *summary, const struct summary_finding *finding,
+		       const struct first_options *options, char *buffer, size_t size)
 {
-	command_for(finding, options->operand, options, buffer, size);
+	command_for(summary, finding, options->operand, options, buffer, size);
 	if (strlen(buffer) + 4 > FIRST_WIDTH && strlen(options->operand) > 5)
-		command_for(finding, "TRACE", options, buffer, size);
+		command_for(summary, finding, "TRACE", options, buffer, size);
 }
 
 /* "at +4.325 s, 6 times" */
@@ -97,7 +112,7 @@ static unsigned print_finding(struct table *table, const struct summary *summary
 		table_mark(table, TABLE_FIRST);
 	lines = first_fold(table, before, "    ", text, print);
 	where_of(summary, finding, options, where, sizeof(where));
-	command_of(finding, options, command, sizeof(command));
+	command_of(summary, finding, options, command, sizeof(command));
 	return lines + print_where(table, where, command, print);
 }
 
@@ -112,7 +127,7 @@ static unsigned print_nothing(struct table *table, const struct summary *summary
 			   summary_nothing_text(summary, text, sizeof(text)), true);
 	if (!summary_slowest(summary, &slowest))
 		return lines;
-	command_of(&slowest, options, command, sizeof(command));
+	command_of(summary, &slowest, options, command, sizeof(command));
 	return lines + print_where(table, "", command, true);
 }
 
@@ -140,8 +155,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 	}
 	if (count > shown) {
 		table_note(table, "    %u more: kymo report%s%s --section findings", count - shown,
-			   *options->operand ? " " : "",
-			   strlen(options->operand) < 30 ? options->operand : "TRACE");
+			   *options->operand ? " " : "", first_operand(options->operand));
 		lines++;
 	}
 	return lines;
@@ -190,7 +204,7 @@ static void machine_row(struct table *t, const struct summary *summary,
 	table_text(t, finding->entity && *finding->entity->of ? finding->entity->of : NULL);
 	table_u64(t, finding->alike);
 	table_u64(t, finding->affected);
-	command_of(finding, options, text, sizeof(text));
+	command_of(summary, finding, options, text, sizeof(text));
 	table_text(t, *text ? text : NULL);
 }
 

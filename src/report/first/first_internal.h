@@ -22,6 +22,9 @@ unsigned first_lines(const struct table *table);
  */
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
+/* What commands name the trace in lines that fit; "TRACE": it is too long. */
+#define FIRST_OPERAND_MAX 44u
+const char *first_operand(const char *operand);
 /* Names that are longer than @width lose their middle. Return: @buffer. */
 char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 
@@ -33,7 +36,8 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 #define FIRST_KINDS 5u
 #define FIRST_ROWS 5u
 struct first_room {
-	const char *operand; /* as in struct first_options */
+	const char *operand; /* of first_operand() */
+	bool is_file;        /* as in struct first_options */
 	unsigned rows[FIRST_KINDS];
 };
 

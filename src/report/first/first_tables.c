@@ -112,7 +112,7 @@ static const struct kind {
 	enum summary_kind kind;
 	enum summary_distribution by;
 	const char *key, *one;
-	const char *section; /* its full table in `kymo report` */
+	const char *section; /* its full table in `kymo report`; NULL: that of `kymo flow` */
 	struct table_column column[6];
 	void (*print)(struct table *t, const struct summary *summary,
 		      const struct summary_entity *entity);
@@ -121,7 +121,7 @@ static const struct kind {
 	  SUMMARY_LATENCY,
 	  "chains",
 	  "chain",
-	  "kymo flow",
+	  NULL,
 	  { { "name", "Chains" },
 	    { "arrived", "arrived" },
 	    { "usual_ns", "usually" },
@@ -274,67 +274,106 @@ static void timers_text(const struct summary *summary, char *buffer, size_t size
 			       other == timers ? "not judged" : "none a period late");
 }
 
-/* What a command of its own needs behind it; " TRACE" if that is long. */
-static const char *trace_of(const struct kind *kind, const struct first_room *room, char trace[40])
+/* ---- what is not shown, and the command that shows it ---- */
+
+/* Names of what one command shows, "8 more callbacks, 3 spans", and its options. */
+struct left {
+	char names[256], options[256];
+};
+
+static void append(char *list, size_t size, const char *between, const char *text)
 {
-	if (strncmp(kind->section, "--", 2) == 0 || !*room->operand)
-		return "";
-	(void)snprintf(trace, 40, " %s", strlen(room->operand) < 30 ? room->operand : "TRACE");
-	return trace;
+	const size_t used = strlen(list);
+
+	(void)snprintf(list + used, size - used, "%s%s", used ? between : "", text);
 }
 
-/* "8 more callbacks: --section callbacks" of each table that was cut or left out. */
+/* "8 more callbacks: `kymo report TRACE --section callbacks`. "; of a file, nothing shows more. */
+static void put_left(const struct left *left, const char *verb, const struct first_room *room,
+		     char *buffer, size_t size)
+{
+	const char *gap = *room->operand ? " " : "";
+	char command[512] = "";
+
+	if (!*left->names)
+		return;
+	if (!room->is_file)
+		(void)snprintf(command, sizeof(command), ": `kymo %s%s%s%s%s`", verb, gap,
+			       room->operand, *left->options ? " " : "", left->options);
+	if (strlen(command) > FIRST_WIDTH)
+		(void)snprintf(command, sizeof(command), ": `kymo %s%s%s --all`", verb, gap,
+			       room->operand);
+	(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s. ", left->names,
+		       command);
+}
+
+/* Of each table that was cut or left out. */
 static void more_text(const struct summary *summary, const struct first_room *room, char *buffer,
 		      size_t size)
 {
-	char trace[40];
+	struct left chains = { "", "" }, others = { "", "" };
+	char name[64];
 
-	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
 		const unsigned rows = room->rows[i];
 		struct first_list list = first_list(summary, kinds[i].kind, kinds[i].by);
-		const size_t used = strlen(buffer);
 		const unsigned more = first_left(&list, rows);
+		struct left *left = kinds[i].section ? &others : &chains;
 
 		free(list.row);
-		if (more)
-			(void)snprintf(buffer + used, size - used, "%u %s%s: %s%s. ", more,
-				       rows ? "more " : "", more == 1 ? kinds[i].one : kinds[i].key,
-				       kinds[i].section, trace_of(&kinds[i], room, trace));
-		else if (list.hidden)
-			(void)snprintf(buffer + used, size - used, "%u start-up %s hidden: --all. ",
-				       list.hidden, list.hidden == 1 ? kinds[i].one : kinds[i].key);
+		if (!more)
+			continue;
+		(void)snprintf(name, sizeof(name), "%u %s%s", more, rows ? "more " : "",
+			       more == 1 ? kinds[i].one : kinds[i].key);
+		append(left->names, sizeof(left->names), ", ", name);
+		if (kinds[i].section)
+			append(left->options, sizeof(left->options), " ", kinds[i].section);
 	}
+	put_left(&chains, "flow", room, buffer, size);
+	put_left(&others, "report", room, buffer, size);
 }
 
-/* Runs that would stand out, had the program not just started. */
-static void hidden_text(const struct summary *summary, char *buffer, size_t size)
+/* What belongs to the start of programs, and runs that would stand out, had they not just begun. */
+static void hidden_text(const struct summary *summary, const struct first_room *room, char *buffer,
+			size_t size)
 {
 	const uint64_t hidden = summary_hidden(summary);
-	char number[32];
+	struct left left = { "", "--all" };
+	char name[128], number[32];
 
-	*buffer = '\0';
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		struct first_list list = first_list(summary, kinds[i].kind, kinds[i].by);
+
+		if (list.hidden && !first_left(&list, room->rows[i])) {
+			(void)snprintf(name, sizeof(name), "%u start-up %s hidden", list.hidden,
+				       list.hidden == 1 ? kinds[i].one : kinds[i].key);
+			append(left.names, sizeof(left.names), ", ", name);
+		}
+		free(list.row);
+	}
+	(void)snprintf(name, sizeof(name),
+		       "%s start-up instance%s hidden from the findings and count%s in the tables",
+		       summary_number(number, hidden), hidden == 1 ? " is" : "s are",
+		       hidden == 1 ? "s" : "");
 	if (hidden)
-		snprintf(buffer, size,
-			 "%s start-up instance%s hidden from the findings and count%s in the "
-			 "tables: --all. ",
-			 summary_number(number, hidden), hidden == 1 ? " is" : "s are",
-			 hidden == 1 ? "s" : "");
+		append(left.names, sizeof(left.names), "; ", name);
+	put_left(&left, "report", room, buffer, size);
 }
 
 unsigned first_tables(struct table *table, const struct summary *summary,
 		      const struct first_room *room, bool print)
 {
-	char text[1024], topics[256], timers[256], more[512], hidden[128];
+	char text[1600], topics[256], timers[256], more[1024];
 	unsigned lines = 0;
 
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
 		lines += print_kind(table, summary, &kinds[i], room->rows[i], print);
-	hidden_text(summary, hidden, sizeof(hidden));
 	topics_text(summary, topics, sizeof(topics));
 	timers_text(summary, timers, sizeof(timers));
+	*more = '\0';
 	more_text(summary, room, more, sizeof(more));
-	snprintf(text, sizeof(text), "%s%s%s%s", topics, timers, more, hidden);
+	hidden_text(summary, room, more, sizeof(more));
+	snprintf(text, sizeof(text), "%s%s%s", topics, timers, more);
 	if (*text && text[strlen(text) - 1] == ' ')
 		text[strlen(text) - 1] = '\0';
 	/* A table ends with an empty line. */

@@ -181,7 +181,8 @@ static void put_finding(struct page *page, const struct summary_finding *finding
 	json_text_i64(json, "worst", finding->worst_ns);
 	json_text_i64(json, "usual", finding->usual_ns);
 	json_text_i64(json, "harm", finding->harm_ns);
-	page_put_text(page, "command", first_command(finding, &page->first, text, sizeof(text)));
+	page_put_text(page, "command", first_command(page->summary, finding,
+						     &page->first, text, sizeof(text)));
 	json_text_close(json, '}');
 }
 

@@ -30,6 +30,33 @@ def typed(work, command):
     check(done.returncode == 0 and "swarm trace" in words, command, done.returncode, done.stderr)
 
 
+def screen_commands(work, trace):
+    """The commands of the first screen, each in one line of 80 columns."""
+    text = run(KYMO, "report", trace, cwd=work).stdout
+    check(max(map(len, text.split("\n"))) <= 80 and not re.search(r": --|(?<!kymo report) --section", re.sub("kymo report '[^']*'( --section [a-z]+)*", "", text)),
+          "a long line, or an option without its command:", text)
+    return [command for line in text.split("\n") for command in re.findall(r"kymo (?:report|flow|why|events|info) .*?(?=`|\.? *$|\. |  )", line)]
+
+
+def first_screen(work):
+    """What the tables leave out, what was lost, and all findings."""
+    found = screen_commands(work, "swarm trace")
+    check(any("--section callbacks" in command for command in found), "what was left out:", found)
+    for command in found:
+        typed(work, command)
+    lossy = os.path.join(work, "lost")
+    os.mkdir(lossy)
+    record(os.path.join(lossy, "swarm trace"), "-q", "--", os.path.join(TESTS, "spans_for"), "0", "200000", env=dict(os.environ, KYMO_RING_SIZE="16K"))
+    found = screen_commands(lossy, "swarm trace")
+    check("kymo report 'swarm trace' --section loss" in found, "events were lost:", found)
+    for command in found:
+        typed(lossy, command)
+    for path in "/nope.yaml", "nope.yaml":
+        said = run(KYMO, "check", "-c", path, "swarm trace", cwd=lossy, status=3).stderr
+        check(said.endswith(f"write a first one: kymo check --init -o {path} 'swarm trace'\n"), said)
+    typed(work, said.rpartition("one: ")[2])
+
+
 @in_directory
 def main(work):
     trace = os.path.join(work, "swarm trace")
@@ -45,9 +72,7 @@ def main(work):
             typed(work, command)
         seen |= set(found)
     check(len(seen) > 8, "commands:", seen)
-    flow = re.search(r"chains?: (kymo flow .*?)\. ", " ".join(run(KYMO, "report", "swarm trace", cwd=work).stdout.split()) + " ")
-    if flow:
-        typed(work, flow[1])
+    first_screen(work)
     os.symlink("swarm trace", os.path.join(work, "session-20260101000000"))
     # Without a trace, commands name none, as they read the newest one.
     text = run(KYMO, "why", "99999999", env=dict(os.environ, KYMO_DIR=os.path.join(work, "run"), HOME=work, ROS_TRACE_DIR=work), status=6).stdout

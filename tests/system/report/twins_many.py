@@ -27,7 +27,10 @@ def findings(trace):
         words = shlex.split(row["command"])
         check(re.search(r"\(swarm \d+(, swarm \d+)?\)$", words[-1]) and words[-1].rpartition(" (")[2] in row["text"], "the worst is not named:", row)
         if row["kind"] in ("chain", "callback"):
-            check(answer("why", trace, words[-1])["latency_ns"] == row["worst_ns"], row)
+            told = answer("why", trace, words[-1])
+            check(told["latency_ns"] == row["worst_ns"], row)
+            usual = re.findall(r"usually ([\d.]+ \w+)", row["text"])
+            check(all(f"usually {time}" in told["sentence"] for time in usual), "what is usual:", row["text"], told["sentence"])
     check(len(answer("flow", trace)["chains"]) == CHAINS, "flow has not all chains")
     runs = query(trace, "SELECT pid, count(*) AS runs FROM callback_instances WHERE node = '/drone' AND kind = 'timer' GROUP BY pid")
     check(len(runs) == PROCESSES, "SQL has", runs)

@@ -75,14 +75,14 @@ static void longer(void **state)
 	assert_in_range(finding[0].harm_ns, 25 * MS - MS / 10, 25 * MS);
 	assert_string_equal(summary_finding_text(summary, &finding[0], text, sizeof(text)),
 			    "A goal of /count took 60.0 ms, usually 10.0 ms: /server executed it "
-			    "for 58.0 ms, usually 9.00 ms.");
+			    "for 58.0 ms.");
 	goals(summary, "/way", 100, 60 * MS, 10 * MS);
 	assert_int_equal(find(summary, finding), 2);
 	assert_string_equal(finding[0].entity->name, "/way");
 	assert_in_range(finding[0].harm_ns, 50 * MS - MS / 10, 50 * MS);
 	summary_finding_text(summary, &finding[0], text, sizeof(text));
 	assert_string_equal(text, "A goal of /way took 60.0 ms, usually 10.0 ms: it was 50.0 ms on "
-				  "its way to /server, usually 1.00 ms.");
+				  "its way to /server.");
 	summary_free(summary);
 }
 
