@@ -118,6 +118,9 @@ def chains(place, work):
     ways = re.sub(r"\((\d+)\)", r"\1", worst["process"])
     named = rows(place, "why", trace, other, f"/lidar_driver -> /perception/costmap ({ways})")
     check([named["process"], named["latency_ns"]] == [worst["process"], worst["latency_ns"]], named, worst)
+    flow = rows(place, "flow", trace, other, f"/lidar_driver -> /perception/costmap ({ways})")["chains"]
+    check([row["processes"] for row in flow] == [ways], "flow has", flow, "not", ways)
+    check(worst["alike"] == 1 + len(worst["others"]) and all(re.search(r" @\w+", row["process"]) for row in worst["others"]), "others:", worst["others"])
 
     again = os.path.join(work, "way_again")
     kymo(place, "record", "-q", "-o", again, "--", "sh", "-c", f"{driver} 4 & ({perception} 2; {perception} 2) & wait")

@@ -87,6 +87,9 @@ def why(trace):
             check(one["instances"] and latency >= other["worst_ns"] and one["count"] == other["count"], other, "is", latency, one["count"])
         check("Of this name" not in kymo("why", trace, told["others"][0]["operand"]), "a process was named, and others are told")
         check(next_one["alike"] == told["alike"], "of another one:", next_one["alike"])
+    begins = float(answer("why", trace, "/drone -> /drone")["at"].split()[0])  # it takes 20 ms
+    text = kymo("why", trace, "/drone -> /drone", "--at", f"+{begins + 0.005}s")
+    check(f"Of this name: one of {CHAINS}. Another: `kymo why " in text, "at a time, it is not the worst:", text)
     said = re.search(r"^Of this name: the worst of (\d+)\. The next: `(kymo flow .*)`$", kymo("flow", trace, "step"), re.M)
     check(said and "spans" in answer(*shlex.split(said[2])[1:]) and int(said[1]) == PROCESSES == answer("flow", trace, "step")["alike"], "flow:", said)
 
