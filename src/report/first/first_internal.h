@@ -23,7 +23,7 @@ unsigned first_lines(const struct table *table);
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
 /* What commands name the trace in lines that fit; "TRACE": it is too long. */
-#define FIRST_OPERAND_MAX 44u
+#define FIRST_OPERAND_MAX 38u
 const char *first_operand(const char *operand);
 /* Names that are longer than @width lose their middle. Return: @buffer. */
 char *first_short(char *buffer, size_t size, const char *name, unsigned width);
