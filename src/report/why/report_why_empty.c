@@ -3,9 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/tracetools.h"
 #include "base/text.h"
 #include "report/flow/flow_text.h"
 #include "report/why/report_why_goals.h"
+
+#define HUMBLE_TELLS_LESS                                                                          \
+	" ROS 2 Humble itself traces neither messages within a process nor those of generic "     \
+	"publishers and subscriptions."
 
 /* The node whose name has what was typed in it, or what has nearly that name; NULL: nothing. */
 static const char *near_name(const struct why_answer *answer)
@@ -72,6 +77,60 @@ static bool is_between_hosts(const struct why_answer *answer)
 	return false;
 }
 
+/* Was a process of the trace one of ROS 2 Humble or older? */
+static bool has_humble(const struct model *model)
+{
+	bool has = false;
+
+	for (unsigned i = 0; !has && i < model_count(model, MODEL_PROCESS); i++) {
+		const char *text = model_process(model, i)->tracetools;
+		const uint32_t version = kymo_tracetools_number(text);
+
+		has = version && version <= kymo_tracetools_ranges[KYMO_TRACETOOLS_HUMBLE].to;
+	}
+	return has;
+}
+
+/* Return: NULL: there is none of that name. */
+static const struct model_topic *topic_of(const struct model *model, const char *name)
+{
+	for (unsigned i = 0; i < model_count(model, MODEL_TOPIC); i++)
+		if (!strcmp(model_topic(model, i)->name, name))
+			return model_topic(model, i);
+	return NULL;
+}
+
+/* A node that received messages of the topic; NULL: none did, or its name is not known. */
+static const char *receiver_of(const struct model *model, const struct model_topic *topic)
+{
+	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
+		const struct model_subscription *its = model_subscription(model, i);
+
+		if (its->topic == topic && its->first_take_ns && its->node)
+			return its->node->full_name;
+	}
+	return NULL;
+}
+
+/* A topic was named, and no node. Return: false: it is none. */
+static bool empty_topic(const struct why_answer *answer, char *buffer, size_t size)
+{
+	const struct model *model = answer->model;
+	const char *name = answer->options->callback, *node;
+	const struct model_topic *topic = name ? topic_of(model, name) : NULL;
+
+	if (!topic)
+		return false;
+	node = receiver_of(model, topic);
+	if (node)
+		(void)snprintf(buffer, size, "'%s' is a topic. Name it with a node that receives it: `kymo why '%s -> %s'`.", name,
+			       name, node);
+	else
+		(void)snprintf(buffer, size, "'%s' is a topic, and the trace has no message of it that a node received.%s", name,
+			       topic->subscriptions && has_humble(model) ? HUMBLE_TELLS_LESS : "");
+	return true;
+}
+
 const char *why_empty(const struct why_answer *answer, char *buffer, size_t size)
 {
 	const struct why_options *o = answer->options;
@@ -97,6 +156,8 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 			 o->callback, *answer->near ? " Did you mean " : "", answer->near, *answer->near ? "?" : "");
 	else if (!model_facts(answer->model)->ros_events)
 		snprintf(buffer, size, "%s", flow_no_ros(answer->reader, o->pattern));
+	else if (empty_topic(answer, buffer, size))
+		;
 	else if (o->callback && near_name(answer))
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_name(answer));
 	else if (o->callback)

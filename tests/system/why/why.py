@@ -182,6 +182,7 @@ def says(trace):
     known = kymo("why", trace, "/perception/obstacle_detector", "--at", f"{end // 10**9 - 1000}.5", status=6)
     assert "Nothing of that name ran at that time" in known, known
     assert "There is no node or topic '/scam'" in kymo("why", trace, "/scam -> /cmd_vel", status=6)
+    assert "'/scan' is a topic. Name it with a node that receives it: `kymo why" in kymo("why", trace, "/scan", status=6)
     assert "No message of the trace has this number" in kymo("why", trace, "99999999", status=6)
     assert "at a time" in kymo("why", trace, "a", "b", status=2)
     assert "numbered from 1" in kymo("why", trace, "0", status=2)
