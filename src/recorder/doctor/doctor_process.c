@@ -175,9 +175,10 @@ static void say_threads(struct doctor *doctor, const struct doctor_process *proc
 	}
 	if (dir)
 		closedir(dir);
-	if (listeners)
-		doctor_say(doctor, THREADS_OF_LTTNG, threads, listeners,
-			   disabled ? ", though TRACETOOLS_RUNTIME_DISABLE is set" : "");
+	if (listeners && disabled && !strcmp(disabled, "1"))
+		doctor_say(doctor, THREADS_OF_LTTNG_ANYWAY, threads, listeners);
+	else if (listeners)
+		doctor_say(doctor, THREADS_OF_LTTNG, threads, listeners);
 	else
 		doctor_say(doctor, THREADS_FOUND, threads, disabled ? "; TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out" : "");
 }

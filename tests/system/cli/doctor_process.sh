@@ -102,6 +102,30 @@ doctor 1 -p "$pid" && is libtracetools problem "librclcpp.so is: built with TRAC
 start env LD_PRELOAD="$preload" TRACETOOLS_RUNTIME_DISABLE=1 ./waits
 doctor 0 -p "$pid" && is threads ok "TRACETOOLS_RUNTIME_DISABLE keeps only LTTng out"
 
+# ---- threads of LTTng ----
+compile listens -pthread <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *listen(void *unused) { for (;;) pause(); return unused; }
+int main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, listen, NULL) || pthread_setname_np(thread, "listens-ust"))
+		return 1;
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+END
+start env LD_PRELOAD="$preload" ./listens
+doctor 0 -p "$pid" && is threads warning "2, of these 1 of LTTng" "set TRACETOOLS_RUNTIME_DISABLE=1"
+start env LD_PRELOAD="$preload" TRACETOOLS_RUNTIME_DISABLE=1 ./listens	# as kymo run does, and tracetools of Humble to Jazzy ignore
+doctor 0 -p "$pid" && is threads ok "2, of these 1 of LTTng: tracetools before 8.9"
+
 # ---- Python ----
 echo 'int _rclpy_any;' | compile _rclpy_pybind11.so -shared -fPIC
 node='import ctypes, os, time
