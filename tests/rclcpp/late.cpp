@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with nodes, publishers, subscriptions, timers, services, clients and servers of actions, as rcl and rclcpp
- * make them. Some never do anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an
- * EventsExecutor if it has an argument. Meanwhile it also destroys and creates publishers, so that new objects come to lie
- * where others were. Its thread has an error of rcutils from before, and has to keep it.
+ * make them. Some never do anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: with
+ * the argument "events" an EventsExecutor, with "static" a StaticSingleThreadedExecutor of Humble. Meanwhile it also
+ * destroys and creates publishers, so that new objects come to lie where others were. Its thread has an error of rcutils
+ * from before, and has to keep it.
  */
-#include "late.hpp"
+#include "late_static.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -160,11 +161,18 @@ void Node::renew(const void *message)
 	rcl_take_response_with_info(client_->get_client_handle().get(), &info, nullptr);
 }
 
-int main(int argc, char **)
+static std::unique_ptr<rclcpp::Executor> executor_of(const char *kind)
 {
-	const std::unique_ptr<rclcpp::Executor> its_executor = argc > 1 ?
-		std::unique_ptr<rclcpp::Executor>(std::make_unique<rclcpp::experimental::executors::EventsExecutor>()) :
-		std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
+	if (!strcmp(kind, "events"))
+		return std::make_unique<rclcpp::experimental::executors::EventsExecutor>();
+	if (!strcmp(kind, "static"))
+		return std::make_unique<rclcpp::executors::StaticSingleThreadedExecutor>();
+	return std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
+}
+
+int main(int argc, char **argv)
+{
+	const std::unique_ptr<rclcpp::Executor> its_executor = executor_of(argc > 1 ? argv[1] : "");
 	rclcpp::Executor &executor = *its_executor;
 	std::vector<std::unique_ptr<Node>> nodes;
 	unsigned rounds = 0;

@@ -55,6 +55,7 @@ def test(directory):
     environment, program = private(directory), compile_late(directory)
     compare(directory, environment, program, ())
     compare(directory, environment, program, ("events",))
+    compare(directory, environment, program, ("static",))
 
 
 require()

@@ -51,7 +51,7 @@ def compile_late(directory):
     """Compile tests/rclcpp/late.cpp, and the library that stands for librcl and librclcpp. Return: the program."""
     source, cxx = f"{SOURCE}/tests/rclcpp/late", os.environ.get("CXX", "c++")
     flags = ("-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
-    run(cxx, *flags, "-shared", "-o", f"{directory}/libros.so", source + "_library.cpp", *TRACETOOLS)
+    run(cxx, *flags, "-shared", "-o", f"{directory}/libros.so", source + "_library.cpp", source + "_static.cpp", *TRACETOOLS)
     run(cxx, *flags, "-o", f"{directory}/late", source + ".cpp", f"-L{directory}", "-lros", *TRACETOOLS,
         f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
     return f"{directory}/late"

@@ -11,7 +11,8 @@
  *   rcl_publish(), rcl_take()... show what is used
  *   execute_any_executable()     shows the executor and its callback groups (ros2_late_executor.c),
  *                                which show their nodes (ros2_late_group.c); executors that have a
- *                                loop of their own show it in execute_ready_executables() (static)
+ *                                loop of their own show it in execute_ready_executables() (static,
+ *                                whose function has other arguments from Jazzy on)
  *                                or execute_event() (EventsExecutor)
  *
  * The node of an object may be known only when its executor runs something, so facts wait a second
@@ -168,12 +169,12 @@ static void callback_starts(uintptr_t address, bool within_process, const void *
 	here.of_callback = seen ? seen->node : NULL;
 }
 
-static void loops(uintptr_t executor, const void *caller)
+static void loops(uintptr_t executor, enum kymo_groups_in where, const void *caller)
 {
 	here.owner = here.within = NULL;
 	here.of_callback = NULL;
 	if (is_on())
-		kymo_late_runs(executor, false, caller);
+		kymo_late_runs(executor, where, caller);
 }
 
 /* The program reports the facts of this object itself. */
@@ -247,7 +248,10 @@ void kymo_late_forget(void)
 	     "_ZN6rclcpp9executors28StaticSingleThreadedExecutor25execute_ready_executables"    \
 	     "ERKNS0_26ExecutorEntitiesCollectionERNS_10WaitResultINS_15WaitSetTemplateINS_17"  \
 	     "wait_set_policies25SequentialSynchronizationENS7_14DynamicStorageEEEEEb",         \
-	     loops(a, CALLER))                                                                  \
+	     loops(a, GROUPS_IN_EXECUTOR, CALLER))                                              \
+	HOOK(loop_of_iron,                                                                      \
+	     "_ZN6rclcpp9executors28StaticSingleThreadedExecutor25execute_ready_executablesEb", \
+	     loops(a, GROUPS_IN_STATIC, CALLER))                                                \
 	/* tracepoints */                                                                       \
 	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                        \
 	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)               \
@@ -313,7 +317,7 @@ static uintptr_t late_event(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, 
 	here.node = here.waitable = here.of_callback = NULL;
 	here.owner = here.within = NULL;
 	if (is_on()) {
-		kymo_late_runs(a, true, CALLER);
+		kymo_late_runs(a, GROUPS_IN_COLLECTOR, CALLER);
 		event_begins(*(const uintptr_t *)b); /* its first word, in all versions */
 	}
 	result = ((kymo_late_function *)__atomic_load_n(&next_event, __ATOMIC_ACQUIRE))(a, b, c, d,

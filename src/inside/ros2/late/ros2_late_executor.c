@@ -13,6 +13,9 @@
  *     EventsExecutor: .. object, control ..     control ──▶ │ table │ users │ weak │ object
  *
  * and the class of the control block has the class of the object in its name.
+ *
+ * A StaticSingleThreadedExecutor up to Iron also has a collector of its own. Its own
+ * get_all_callback_groups() only reads that.
  */
 #include "inside/ros2/late/ros2_late_executor.h"
 
@@ -58,17 +61,35 @@ static const char *type_of(const void *executor, const void *caller)
 
 /* ---- all groups of an executor ---- */
 
+/* What the function @symbol says of @its, an executor or a collector. */
+static bool ask_groups(struct kymo_late_symbol *symbol, const void *its, struct groups *groups,
+		       const void *caller)
+{
+	struct groups (*get)(const void *) =
+		(struct groups(*)(const void *))kymo_late_symbol(symbol, caller);
+
+	if (!get || !its)
+		return false;
+	*groups = get(its);
+	return true;
+}
+
 static bool get_groups(const void *executor, struct groups *groups, const void *caller)
 {
 	static struct kymo_late_symbol symbol = { "_ZN6rclcpp8Executor23get_all_callback_groupsEv",
 						  NULL, false };
-	struct groups (*get)(const void *) =
-		(struct groups(*)(const void *))kymo_late_symbol(&symbol, caller);
 
-	if (!get)
-		return false;
-	*groups = get(executor);
-	return true;
+	return ask_groups(&symbol, executor, groups, caller);
+}
+
+static bool get_groups_of_static(const void *executor, struct groups *groups, const void *caller)
+{
+	static struct kymo_late_symbol symbol = {
+		"_ZN6rclcpp9executors28StaticSingleThreadedExecutor23get_all_callback_groupsEv",
+		NULL, false
+	};
+
+	return ask_groups(&symbol, executor, groups, caller);
 }
 
 /* Two words that are a std::shared_ptr to a collector. */
@@ -108,13 +129,8 @@ static bool get_groups_of_collector(const void *collector, struct groups *groups
 		"_ZNK6rclcpp9executors25ExecutorEntitiesCollector23get_all_callback_groupsEv",
 		NULL, false
 	};
-	struct groups (*get)(const void *) =
-		(struct groups(*)(const void *))kymo_late_symbol(&symbol, caller);
 
-	if (!get || !collector)
-		return false;
-	*groups = get(collector);
-	return true;
+	return ask_groups(&symbol, collector, groups, caller);
 }
 
 static void free_groups(const struct groups *groups, const void *caller)
@@ -215,7 +231,7 @@ static void tell_collector(const void *executor, const void *collector)
 	kymo_late_won((uintptr_t)executor, "executor_entity_collector_to_executor", KYMO_BY_CLASS);
 }
 
-void kymo_late_runs(uintptr_t address, bool has_collector, const void *caller)
+void kymo_late_runs(uintptr_t address, enum kymo_groups_in where, const void *caller)
 {
 	struct kymo_seen *seen = kymo_seen_add(address, SEEN_EXECUTOR);
 	const void *executor = (const void *)address, *collector;
@@ -227,13 +243,14 @@ void kymo_late_runs(uintptr_t address, bool has_collector, const void *caller)
 		return;
 	kymo_calm_begin(&calm);
 	first = kymo_seen_take(seen);
-	collector = has_collector ? collector_of(executor) : NULL;
+	collector = where == GROUPS_IN_COLLECTOR ? collector_of(executor) : NULL;
 	if (first)
 		tell_type(executor, caller);
 	if (first && collector)
 		tell_collector(executor, collector);
-	if (has_collector ? get_groups_of_collector(collector, &groups, caller)
-			  : get_groups(executor, &groups, caller))
+	if (where == GROUPS_IN_COLLECTOR ? get_groups_of_collector(collector, &groups, caller)
+	    : where == GROUPS_IN_STATIC	 ? get_groups_of_static(executor, &groups, caller)
+					 : get_groups(executor, &groups, caller))
 		look_at_groups(&groups, executor, caller);
 	kymo_calm_end(&calm);
 }

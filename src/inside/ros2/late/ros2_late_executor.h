@@ -24,15 +24,21 @@ struct kymo_executable {
 const void *kymo_late_executes(uintptr_t executor, const struct kymo_executable *its,
 			       const void *caller);
 
+/* Where an executor has its callback groups. */
+enum kymo_groups_in {
+	GROUPS_IN_EXECUTOR,  /* in its base class */
+	GROUPS_IN_COLLECTOR, /* an EventsExecutor: in a collector of its own */
+	GROUPS_IN_STATIC,    /* a StaticSingleThreadedExecutor up to Iron */
+};
+
 /**
  * kymo_late_runs() - an executor that does not call execute_any_executable() is about to look for
  * work, or to execute something
  * @executor: StaticSingleThreadedExecutor or EventsExecutor
- * @has_collector: its groups are in a collector of its own, not in that of its base class
  *
  * Reports the same facts. Context: on a thread of the executor; acquires the mutex of its
  * collector, and those of its groups, a few times in the life of the executor.
  */
-void kymo_late_runs(uintptr_t executor, bool has_collector, const void *caller);
+void kymo_late_runs(uintptr_t executor, enum kymo_groups_in where, const void *caller);
 
 #endif
