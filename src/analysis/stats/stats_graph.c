@@ -123,6 +123,19 @@ const struct graph_delivery *graph_delivery(const struct graph *graph, unsigned 
 	return callback < graph->deliveries ? &graph->delivery[callback] : &none;
 }
 
+/* Did a callback of a subscription run? Humble traces no more than that within a process. */
+static bool has_run(const struct graph *graph, const struct model_topic *topic)
+{
+	for (unsigned i = 0; i < model_count(graph->model, MODEL_CALLBACK); i++) {
+		const struct model_callback *callback = model_callback(graph->model, i);
+
+		if (callback->subscription && callback->subscription->topic == topic &&
+		    stats_callback(graph->stats, i)->duration.count)
+			return true;
+	}
+	return false;
+}
+
 unsigned graph_topic_flags(const struct graph *graph, const struct model_topic *topic)
 {
 	const struct stats_topic *s = stats_topic(graph->stats, topic->index);
@@ -132,7 +145,8 @@ unsigned graph_topic_flags(const struct graph *graph, const struct model_topic *
 		flags |= GRAPH_NO_PUBLISHER;
 	if (!topic->subscriptions)
 		flags |= GRAPH_NO_SUBSCRIBER;
-	if (topic->publishers && topic->subscriptions && !s->published && !s->taken)
+	if (topic->publishers && topic->subscriptions && !s->published && !s->taken &&
+	    !has_run(graph, topic))
 		flags |= GRAPH_SILENT;
 	if (s->untaken)
 		flags |= GRAPH_UNTAKEN;

@@ -40,7 +40,8 @@ enum graph_flag {
 		1 << 0, /* topic: it has subscriptions, but no publisher in the trace */
 	GRAPH_NO_SUBSCRIBER =
 		1 << 1,             /* topic: it has publishers, but no subscription in the trace */
-	GRAPH_SILENT = 1 << 2,      /* topic: it has both, but no message in the trace */
+	GRAPH_SILENT = 1 << 2,      /* topic: it has both, but no message in the trace, and no
+				     * callback of a subscription ran */
 	GRAPH_UNTAKEN = 1 << 3,     /* topic: some messages were never received */
 	GRAPH_OVERWRITTEN = 1 << 4, /* topic, callback: some messages were lost in ring buffers */
 	GRAPH_NEVER_RAN = 1 << 5,   /* callback */
