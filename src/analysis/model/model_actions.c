@@ -291,7 +291,7 @@ static void on_action_request_sent(struct model *model, const struct now *now)
 		goal->pub.client_thread = &now->thread->pub;
 	if (call == MODEL_GOAL_SEND && frame) {
 		goal->pub.from = &frame->callback->pub;
-		goal->pub.from_instance = frame->id;
+		goal->pub.from_instance = frame->run.id;
 	}
 }
 

@@ -186,7 +186,7 @@ void model_coroutine_resumed(struct model *model, const struct now *now, struct 
 	await->begin_ns = coroutine->ended_ns;
 	await->end_ns = now->ns;
 	await->thread = &thread->pub;
-	await->instance = frame->id;
+	await->instance = frame->run.id;
 	coroutine->pub.await = coroutine->await;
 	frame->coroutine = coroutine;
 }
@@ -206,12 +206,12 @@ static struct coroutine *coroutine_begun(struct model *model, const struct threa
 	coroutine->call = frame->call;
 	coroutine->call_id = frame->call_id;
 	coroutine->pub = (struct model_coroutine){
-		.id = frame->id,
+		.id = frame->run.id,
 		.callback = &frame->callback->pub,
 		.thread = &thread->pub,
-		.start_ns = frame->start_ns,
-		.due_ns = frame->due_ns,
-		.is_startup = frame->is_startup,
+		.start_ns = frame->run.start_ns,
+		.due_ns = frame->run.due_ns,
+		.is_startup = frame->run.is_startup,
 		.message = frame->has_message ? &coroutine->message : NULL,
 		.call = frame->call_id,
 	};
@@ -222,11 +222,11 @@ void model_coroutine_awaits(struct model *model, const struct thread *thread, st
 {
 	struct coroutine *coroutine = frame->coroutine;
 
-	frame->awaits = frame->coroutine_number != 0;
+	frame->run.awaits = frame->coroutine_number != 0;
 	/* What begins with a later await is not the first run: that is not in the trace. */
-	if (frame->awaits && !coroutine && !frame->is_resumed && frame->await_number == 1)
+	if (frame->run.awaits && !coroutine && !frame->run.is_resumed && frame->await_number == 1)
 		coroutine = coroutine_begun(model, thread, frame);
-	if (frame->awaits && coroutine &&
+	if (frame->run.awaits && coroutine &&
 	    (coroutine->number != frame->coroutine_number || coroutine->pub.awaits == AWAITS_MAX)) {
 		model_coroutine_over(model, coroutine);
 		coroutine = NULL;
@@ -239,7 +239,7 @@ void model_coroutine_ended(struct model *model, struct frame *frame, int64_t ns)
 	struct coroutine *coroutine = frame->coroutine;
 
 	frame->coroutine = NULL;
-	if (!coroutine || !frame->awaits) {
+	if (!coroutine || !frame->run.awaits) {
 		model_coroutine_over(model, coroutine);
 		return;
 	}

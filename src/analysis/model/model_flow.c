@@ -94,8 +94,8 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	sent->size = publisher->pub.type_size;
 	if (frame) {
 		sent->from = frame->callback;
-		sent->from_instance = frame->id;
-		frame->published += !sent->also_intra;
+		sent->from_instance = frame->run.id;
+		frame->run.published += !sent->also_intra;
 	}
 	thread->intra.alone = false;
 	thread->publish.message = 0;

@@ -27,18 +27,12 @@ struct process {
 /* A run of a callback that has begun on a thread and has not ended. */
 struct frame {
 	struct callback *callback;
-	uint64_t id;			/* of the run */
-	unsigned published;
-	struct call *call;		/* the service call that the run serves */
+	struct model_instance run; /* what listeners are told; see run_of() for what is set then */
+	struct call *call;			/* the service call that the run serves */
 	uint64_t call_id;
 	struct call *answered; /* the service call whose response the run handles */
-	uint64_t answered_id;
-	int64_t start_ns;
-	int64_t due_ns, idle_ns; /* as in struct model_instance */
-	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;
-	bool is_startup, is_resumed, awaits; /* as in struct model_instance */
 	struct coroutine *coroutine;         /* that it goes on with; NULL: none is known */
 	/* The await that ends it; 0: none. */
 	uint64_t coroutine_number, await_number;

@@ -148,12 +148,12 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 		.is_intra = true,
 		.address = args->message.u,
 		.from = frame ? &frame->callback->pub : NULL,
-		.from_instance = frame ? frame->id : 0,
+		.from_instance = frame ? frame->run.id : 0,
 	};
 
 	model->facts.intra_publishes++;
 	if (frame)
-		frame->published++;
+		frame->run.published++;
 	thread->intra.id = message.id;
 	thread->intra.ns = now->ns;
 	thread->intra.publisher = publisher;

@@ -208,9 +208,9 @@ void model_link_started(const struct frame *frame)
 	if (!subscription || !subscription->linked)
 		return;
 	subscription->latest.callback = frame->callback;
-	subscription->latest.id = frame->id;
+	subscription->latest.id = frame->run.id;
 	subscription->latest.message_id = frame->has_message ? frame->message.id : 0;
-	subscription->latest.start_ns = frame->start_ns;
+	subscription->latest.start_ns = frame->run.start_ns;
 	subscription->latest.end_ns = 0;
 }
 
@@ -219,7 +219,7 @@ void model_link_ended(const struct frame *frame, int64_t ns)
 	struct subscription *subscription =
 		(struct subscription *)frame->callback->pub.subscription;
 
-	if (subscription && subscription->linked && subscription->latest.id == frame->id)
+	if (subscription && subscription->linked && subscription->latest.id == frame->run.id)
 		subscription->latest.end_ns = ns;
 }
 

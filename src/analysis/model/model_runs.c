@@ -10,29 +10,18 @@
 
 #include "base/array.h"
 
-static struct model_instance instance_of(const struct thread *thread, const struct frame *frame,
-					 unsigned depth)
+/* What listeners are told of the run of a frame, as it is now. */
+static struct model_instance *run_of(struct thread *thread, unsigned depth)
 {
-	return (struct model_instance){
-		.id = frame->id,
-		.callback = &frame->callback->pub,
-		.thread = &thread->pub,
-		.start_ns = frame->start_ns,
-		.duration_ns = -1,
-		.due_ns = frame->due_ns,
-		.idle_ns = frame->idle_ns,
-		.is_intra = frame->is_intra,
-		.is_startup = frame->is_startup,
-		.is_resumed = frame->is_resumed,
-		.awaits = frame->awaits,
-		.coroutine = frame->coroutine ? &frame->coroutine->pub : NULL,
-		.depth = depth,
-		.message = frame->has_message ? &frame->message : NULL,
-		.call = frame->is_resumed ? 0 : frame->call_id,
-		.answered = frame->answered_id,
-		.published = frame->published,
-		.parent = depth ? frame[-1].id : 0,
-	};
+	struct frame *frame = &thread->frame[depth];
+	struct model_instance *run = &frame->run;
+
+	run->coroutine = frame->coroutine ? &frame->coroutine->pub : NULL;
+	run->depth = depth;
+	run->message = frame->has_message ? &frame->message : NULL;
+	run->call = run->is_resumed ? 0 : frame->call_id;
+	run->parent = depth ? frame[-1].run.id : 0;
+	return run;
 }
 
 struct frame *model_frame_of(struct thread *thread)
@@ -45,10 +34,10 @@ struct frame *model_frame_of(struct thread *thread)
 /* The end of frame @at is not in the trace: report it as unfinished. */
 static void frame_abandon(struct model *model, struct thread *thread, unsigned at)
 {
-	struct model_instance instance = instance_of(thread, &thread->frame[at], at);
+	const struct model_instance *run = run_of(thread, at);
 
 	model->facts.unfinished++;
-	EMIT(model, unfinished, &instance);
+	EMIT(model, unfinished, run);
 	thread->frame[at].callback->open--;
 	thread->frame[at].callback->ended_ns = 0;
 	model_call_ended(model, &thread->frame[at], 0);
@@ -109,12 +98,11 @@ static bool fits(const struct model_callback *callback, const struct model_messa
 		callback->subscription == taken->subscription);
 }
 
-static void started_tell(struct model *model, const struct thread *thread)
+static void started_tell(struct model *model, struct thread *thread)
 {
-	unsigned depth = thread->frame_count - 1;
-	struct model_instance instance = instance_of(thread, &thread->frame[depth], depth);
+	const struct model_instance *run = run_of(thread, thread->frame_count - 1);
 
-	EMIT(model, started, &instance);
+	EMIT(model, started, run);
 }
 
 /* Were events lost since the previous run, or did the recorder pause? Then it may not be the
@@ -170,22 +158,25 @@ static void frame_begin(struct model *model, const struct now *now, struct frame
 	struct thread *thread = now->thread;
 
 	frame->callback = callback;
-	frame->id = ++model->last_instance;
-	frame->published = 0;
-	frame->start_ns = now->ns;
-	frame->is_resumed = thread->resumes && thread->resumes == callback->pub.address;
-	frame->due_ns = frame->is_resumed ? 0 : due_of(model, now, callback);
-	frame->idle_ns = frame->is_resumed ? -1 : idle_of(model, now, callback);
-	frame->awaits = false;
+	frame->run.callback = &callback->pub;
+	frame->run.thread = &thread->pub;
+	frame->run.duration_ns = -1;
+	frame->run.id = ++model->last_instance;
+	frame->run.published = 0;
+	frame->run.start_ns = now->ns;
+	frame->run.is_resumed = thread->resumes && thread->resumes == callback->pub.address;
+	frame->run.due_ns = frame->run.is_resumed ? 0 : due_of(model, now, callback);
+	frame->run.idle_ns = frame->run.is_resumed ? -1 : idle_of(model, now, callback);
+	frame->run.awaits = false;
 	frame->coroutine = NULL;
 	frame->coroutine_number = 0;
-	if (frame->is_resumed)
+	if (frame->run.is_resumed)
 		model_coroutine_resumed(model, now, frame);
 	thread->resumes = 0;
 	if (callback->pub.timer && !callback->pub.timer->first_start_ns)
 		((struct timer *)callback->pub.timer)->pub.first_start_ns = now->ns;
 	callback->open++;
-	if (!frame->is_resumed)
+	if (!frame->run.is_resumed)
 		callback->started_ns = now->ns;
 	callback->losses = now->process->losses;
 }
@@ -210,18 +201,18 @@ static void on_callback_start(struct model *model, const struct now *now)
 	if (!frame)
 		return;
 	frame_begin(model, now, frame, callback);
-	frame->is_intra = args->is_intra_process.u != 0;
+	frame->run.is_intra = args->is_intra_process.u != 0;
 	frame->doubtful = false;
-	frame->has_message = thread->has_taken && !frame->is_resumed &&
-			     fits(&callback->pub, &thread->taken, frame->is_intra);
+	frame->has_message = thread->has_taken && !frame->run.is_resumed &&
+			     fits(&callback->pub, &thread->taken, frame->run.is_intra);
 	if (frame->has_message) {
 		thread->taken.callback = &callback->pub;
 		thread->taken.callback_ns = now->ns;
-		thread->taken.to_instance = frame->id;
+		thread->taken.to_instance = frame->run.id;
 		frame->message = thread->taken;
 	}
-	frame->is_startup = model_frame_is_startup(frame);
-	model->facts.intra_unknown += frame->is_intra && !frame->has_message;
+	frame->run.is_startup = model_frame_is_startup(frame);
+	model->facts.intra_unknown += frame->run.is_intra && !frame->has_message;
 	model_call_started(model, thread, frame);
 	model_taken_flush(model, thread);
 	if (thread->unstamped)
@@ -238,7 +229,8 @@ static void on_callback_end(struct model *model, const struct now *now)
 {
 	ARGS(callback_end, now->event);
 	struct thread *thread = now->thread;
-	struct model_instance instance;
+	struct model_instance *run;
+	struct frame *frame;
 	unsigned at = thread->frame_count;
 
 	if (thread->unstamped)
@@ -263,23 +255,24 @@ static void on_callback_end(struct model *model, const struct now *now)
 	/* A run that began before a pause may have ended in it, and this is the end of a later
 	 * one. */
 	if (thread->frame[at].doubtful ||
-	    thread->frame[at].start_ns <= model_resumed_of(model, thread, now->ns)) {
+	    thread->frame[at].run.start_ns <= model_resumed_of(model, thread, now->ns)) {
 		frame_abandon(model, thread, at);
 		return;
 	}
-	model_coroutine_awaits(model, thread, &thread->frame[at]);
-	instance = instance_of(thread, &thread->frame[at], at);
-	instance.duration_ns = now->ns - instance.start_ns;
-	thread->frame[at].callback->open--;
-	thread->frame[at].callback->ended_ns = now->ns;
-	/* Remove the frame only after the listeners, because they use its message. */
+	frame = &thread->frame[at];
+	model_coroutine_awaits(model, thread, frame);
+	run = run_of(thread, at);
+	run->duration_ns = now->ns - run->start_ns;
+	frame->callback->open--;
+	frame->callback->ended_ns = now->ns;
+	/* Remove the frame only after the listeners, because they use it. */
 	if (model->wants & WANT_CAUSES)
-		model_link_ended(&thread->frame[at], now->ns);
-	EMIT(model, instance, &instance);
-	model_call_ended(model, &thread->frame[at], now->ns);
+		model_link_ended(frame, now->ns);
+	EMIT(model, instance, run);
+	model_call_ended(model, frame, now->ns);
 	if (!at && model->wants & WANT_GOALS)
-		model_goal_ran(thread, thread->frame[at].callback, instance.start_ns, now->ns);
-	model_coroutine_ended(model, &thread->frame[at], now->ns);
+		model_goal_ran(thread, frame->callback, run->start_ns, now->ns);
+	model_coroutine_ended(model, frame, now->ns);
 	thread->frame_count = at;
 }
 

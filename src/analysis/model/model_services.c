@@ -62,11 +62,11 @@ static void response_settle(struct model *model, struct thread *thread, struct f
 	    frame->callback->pub.service == call->pub.client &&
 	    !thread->response_client->answers_wait) {
 		frame->answered = call;
-		frame->answered_id = call->pub.id;
+		frame->run.answered = call->pub.id;
 		call->handled = true;
 		call->pub.response_callback = &frame->callback->pub;
-		call->pub.response_instance = frame->id;
-		call->pub.response_start_ns = frame->start_ns;
+		call->pub.response_instance = frame->run.id;
+		call->pub.response_start_ns = frame->run.start_ns;
 	}
 	call_over(model, call);
 }
@@ -153,7 +153,7 @@ static void request_sent(struct model *model, struct thread *thread, struct serv
 	call->pub.request_ns = ns;
 	if (frame) {
 		call->pub.from = &frame->callback->pub;
-		call->pub.from_instance = frame->id;
+		call->pub.from_instance = frame->run.id;
 	}
 	client->last_sent = call->pub.sequence;
 	tell(model, &then, call, MODEL_CALL_REQUEST);
@@ -283,14 +283,14 @@ void model_call_started(struct model *model, struct thread *thread, struct frame
 	struct call *call = thread->request;
 
 	frame->call = frame->answered = NULL;
-	frame->call_id = frame->answered_id = 0;
+	frame->call_id = frame->run.answered = 0;
 	if (frame->coroutine) {
 		frame->call = frame->coroutine->call;
 		frame->call_id = frame->coroutine->call_id;
 	}
 	response_settle(model, thread, frame);
 	thread->request = NULL;
-	if (!call || call->pub.id != thread->request_id || frame->is_resumed)
+	if (!call || call->pub.id != thread->request_id || frame->run.is_resumed)
 		return;
 	if (frame->callback->pub.kind != MODEL_CALLBACK_SERVICE &&
 	    frame->callback->pub.kind != MODEL_CALLBACK_UNKNOWN)
@@ -302,8 +302,8 @@ void model_call_started(struct model *model, struct thread *thread, struct frame
 	frame->call_id = call->pub.id;
 	call->running = true;
 	call->pub.callback = &frame->callback->pub;
-	call->pub.instance = frame->id;
-	call->pub.callback_start_ns = frame->start_ns;
+	call->pub.instance = frame->run.id;
+	call->pub.callback_start_ns = frame->run.start_ns;
 }
 
 /* @end_ns: 0: the end is not in the trace. */
@@ -311,12 +311,12 @@ void model_call_ended(struct model *model, const struct frame *frame, int64_t en
 {
 	struct call *call = frame->call, *answered = frame->answered;
 
-	if (call && call->pub.id == frame->call_id && !frame->awaits) {
+	if (call && call->pub.id == frame->call_id && !frame->run.awaits) {
 		call->running = false;
 		call->pub.callback_end_ns = end_ns;
 		call_over(model, call);
 	}
-	if (answered && answered->pub.id == frame->answered_id) {
+	if (answered && answered->pub.id == frame->run.answered) {
 		answered->handled = false;
 		answered->pub.response_end_ns = end_ns;
 		call_over(model, answered);

@@ -54,7 +54,7 @@ bool model_message_is_startup(const struct model_message *message)
 bool model_frame_is_startup(const struct frame *frame)
 {
 	const struct model_timer *timer = frame->callback->pub.timer;
-	const int64_t due_ns = frame->due_ns ? frame->due_ns : frame->start_ns;
+	const int64_t due_ns = frame->run.due_ns ? frame->run.due_ns : frame->run.start_ns;
 
 	if (timer)
 		return timer->is_born_here && due_ns <= timer->first_start_ns + AFTER_FIRST_NS;
