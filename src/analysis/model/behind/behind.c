@@ -15,6 +15,9 @@
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 #define BLOCKS 8u
+/* So many calls are about as long as waiting until they are done and the thread sleeps. */
+#define WORTH_CALLS 256u
+#define WAITS_MIN 64u /* before that is judged */
 
 struct block {
 	size_t used;
@@ -39,6 +42,12 @@ struct told_message {
 	struct model_message message;
 };
 
+struct told_cause {
+	struct told head;
+	struct model_cause cause;
+	struct model_message message;
+};
+
 struct told_interval {
 	struct told head;
 	struct model_executor_interval interval;
@@ -53,6 +62,8 @@ struct behind {
 	pthread_cond_t given, done; /* a block was given to the thread; it has done enough */
 	struct block *block;        /* BLOCKS of them, a ring */
 	unsigned at;                /* the block that is being filled */
+	uint64_t calls, waits;      /* copied calls; how often the caller waited for all of them */
+	bool is_tired;              /* it waited too often: now listeners are told at once */
 	/* With the lock. */
 	unsigned ready;   /* blocks before it that the thread has not done */
 	unsigned waited;  /* the caller waits until so many of them are left; BLOCKS: it does not */
@@ -65,6 +76,7 @@ static void tell(struct behind *behind, struct told *told)
 {
 	struct told_run *run = (struct told_run *)told;
 	struct told_message *message = (struct told_message *)told;
+	struct told_cause *cause = (struct told_cause *)told;
 
 	if (told->what <= MODEL_HEAR(unfinished) || told->what == MODEL_HEAR(started))
 		run->instance.message = run->instance.message ? &run->message : NULL;
@@ -86,6 +98,10 @@ static void tell(struct behind *behind, struct told *told)
 		break;
 	case MODEL_HEAR(dropped):
 		EMIT(behind, dropped, &message->message, message->why);
+		break;
+	case MODEL_HEAR(cause):
+		cause->cause.message = &cause->message;
+		EMIT(behind, cause, &cause->cause);
 		break;
 	case MODEL_HEAR(executor):
 		EMIT(behind, executor, &((struct told_interval *)told)->interval);
@@ -151,6 +167,7 @@ static void give_block(struct behind *behind, bool all)
 	/* Wake the thread for several blocks: for one, it would sleep again at once. */
 	if (behind->idle && behind->ready >= (all ? 1 : BLOCKS / 2))
 		pthread_cond_signal(&behind->given);
+	behind->waits += all && behind->ready;
 	if (all || behind->ready == BLOCKS)
 		wait_for(behind, all ? 0 : BLOCKS / 2);
 	pthread_mutex_unlock(&behind->lock);
@@ -158,21 +175,30 @@ static void give_block(struct behind *behind, bool all)
 
 static void settle(void *context)
 {
-	give_block(context, true);
+	struct behind *behind = context;
+
+	if (behind->is_tired)
+		return;
+	give_block(behind, true);
+	behind->is_tired =
+		behind->waits > WAITS_MIN && behind->calls < behind->waits * WORTH_CALLS;
 }
 
-/* Room for a call of @bytes in the block that is being filled. */
+/* Room for a call of @bytes in the block that is being filled. NULL: tell it at once. */
 static void *room(struct behind *behind, size_t what, size_t bytes)
 {
 	struct block *block = &behind->block[behind->at];
 	struct told *told;
 
+	if (__builtin_expect(behind->is_tired, 0))
+		return NULL;
 	if (__builtin_expect(block->used + bytes > BLOCK_BYTES, 0)) {
 		give_block(behind, false);
 		block = &behind->block[behind->at];
 	}
 	told = (struct told *)(block->bytes + block->used);
 	block->used += bytes;
+	behind->calls++;
 	*told = (struct told){ (uint32_t)what, (uint32_t)bytes };
 	return told;
 }
@@ -188,65 +214,70 @@ static bool run_later(struct behind *behind, size_t what, const struct model_ins
 		return false;
 	}
 	run = room(behind, what, message ? sizeof(*run) : offsetof(struct told_run, message));
+	if (!run)
+		return false;
 	run->instance = *instance;
 	if (message)
 		run->message = *message;
 	return true;
 }
 
-static void message_later(struct behind *behind, size_t what, const struct model_message *message,
+static bool message_later(struct behind *behind, size_t what, const struct model_message *message,
 			  enum model_drop why)
 {
 	struct told_message *told = room(behind, what, sizeof(*told));
 
+	if (!told)
+		return false;
 	told->why = why;
 	told->message = *message;
+	return true;
 }
 
-static void on_instance(void *context, const struct model_instance *instance)
-{
-	struct behind *behind = context;
-
-	if (!run_later(behind, MODEL_HEAR(instance), instance))
-		EMIT(behind, instance, instance);
-}
-
-static void on_unfinished(void *context, const struct model_instance *instance)
-{
-	struct behind *behind = context;
-
-	if (!run_later(behind, MODEL_HEAR(unfinished), instance))
-		EMIT(behind, unfinished, instance);
-}
-
-static void on_started(void *context, const struct model_instance *instance)
-{
-	struct behind *behind = context;
-
-	if (!run_later(behind, MODEL_HEAR(started), instance))
-		EMIT(behind, started, instance);
-}
-
-static void on_published(void *context, const struct model_message *message)
-{
-	message_later(context, MODEL_HEAR(published), message, 0);
-}
-
-static void on_taken(void *context, const struct model_message *message)
-{
-	message_later(context, MODEL_HEAR(taken), message, 0);
-}
+#define LATER(what, type, later, ...)                              \
+	static void on_##what(void *context, const type *about)    \
+	{                                                          \
+		struct behind *behind = context;                   \
+								   \
+		if (!later(behind, MODEL_HEAR(what), __VA_ARGS__)) \
+			EMIT(behind, what, about);                 \
+	}
+LATER(instance, struct model_instance, run_later, about)
+LATER(unfinished, struct model_instance, run_later, about)
+LATER(started, struct model_instance, run_later, about)
+LATER(published, struct model_message, message_later, about, 0)
+LATER(taken, struct model_message, message_later, about, 0)
 
 static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
 {
-	message_later(context, MODEL_HEAR(dropped), message, why);
+	struct behind *behind = context;
+
+	if (!message_later(behind, MODEL_HEAR(dropped), message, why))
+		EMIT(behind, dropped, message, why);
+}
+
+static void on_cause(void *context, const struct model_cause *cause)
+{
+	struct behind *behind = context;
+	struct told_cause *told = room(behind, MODEL_HEAR(cause), sizeof(*told));
+
+	if (!told) {
+		EMIT(behind, cause, cause);
+		return;
+	}
+	told->cause = *cause;
+	told->message = *cause->message;
 }
 
 static void on_executor(void *context, const struct model_executor_interval *interval)
 {
-	struct told_interval *told = room(context, MODEL_HEAR(executor), sizeof(*told));
+	struct behind *behind = context;
+	struct told_interval *told = room(behind, MODEL_HEAR(executor), sizeof(*told));
 
-	told->interval = *interval;
+	if (told)
+		told->interval = *interval;
+	else
+		EMIT(behind, executor, interval);
 }
 
 /* The others are rare: they are told when everything before them was heard. */
@@ -265,7 +296,6 @@ AT_ONCE(take_step, struct model_take_step)
 AT_ONCE(call, struct model_call)
 AT_ONCE(call_step, struct model_call_step)
 AT_ONCE(state, struct model_state)
-AT_ONCE(cause, struct model_cause)
 AT_ONCE(sim_time, struct model_sim_time)
 AT_ONCE(goal, struct model_goal)
 AT_ONCE(goal_step, struct model_goal_step)
@@ -318,7 +348,8 @@ void behind_stop(struct behind *behind)
 	pthread_join(behind->thread, NULL);
 	memcpy(behind->model->hearers, behind->hearers, sizeof(behind->hearers));
 	behind->model->settle = NULL;
-	behind->runs = behind->stops = false;
+	behind->runs = behind->stops = behind->is_tired = false;
+	behind->calls = behind->waits = 0;
 	behind->at = 0;
 	free(behind->block);
 	behind->block = NULL;
