@@ -12,7 +12,7 @@
 
 __thread const void *kymo_message_written;
 
-static void record_stamp(uint64_t ns)
+void kymo_written_at(uint64_t ns)
 {
 	const void *message = kymo_message_written;
 
@@ -45,7 +45,7 @@ static bool write_at(int32_t writer, const void *data, const void *caller, int32
 	if (!at || !time)
 		return false;
 	now = time();
-	record_stamp((uint64_t)now);
+	kymo_written_at((uint64_t)now);
 	kymo_write_begins(NULL);
 	*result = at(writer, data, now);
 	kymo_write_ends(NULL);
@@ -141,5 +141,5 @@ void kymo_change_written(struct kymo_call *call)
 	struct kymo_change its;
 
 	if (kymo_message_written && kymo_change_read(&its, call, (const void *)call->first))
-		record_stamp((uint64_t)its.source_ns);
+		kymo_written_at((uint64_t)its.source_ns);
 }

@@ -93,8 +93,12 @@ void kymo_instance_looked_up(struct kymo_call *call)
 {
 	const struct serdata *data = (const struct serdata *)call->first;
 
-	if (data)
-		cyclone.source_ns = data->source_ns;
+	if (!data)
+		return;
+	cyclone.source_ns = data->source_ns;
+	/* dds_writecdr() sets the time itself: it is not known before. */
+	if (kymo_message_written && data->source_ns > 0)
+		kymo_written_at((uint64_t)data->source_ns);
 }
 
 /* source timestamp of the last message that dds_send reports */

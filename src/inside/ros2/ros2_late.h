@@ -22,6 +22,17 @@ struct kymo_late_hook {
 extern const struct kymo_late_hook kymo_late_hook[] __attribute__((visibility("hidden")));
 extern const unsigned kymo_late_hooks __attribute__((visibility("hidden")));
 
+/**
+ * kymo_late_starts() - a callback is about to begin that the program does not report itself
+ * @callback: its address in the trace
+ *
+ * Does nothing in a program that was started with kymo. Context: as kymo__log_reserve() when the
+ * callback is seen for the first time.
+ */
+void kymo_late_starts(uintptr_t callback, const void *caller);
+/** kymo_late_ends() - it ended. Context: wait-free. */
+void kymo_late_ends(void);
+
 /** kymo_late_forget() - forget all objects: the process did not report meanwhile which it
  * destroyed. Context: no thread calls the hooks. */
 void kymo_late_forget(void);

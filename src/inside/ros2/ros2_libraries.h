@@ -65,11 +65,25 @@ const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_poi
  *
  *   ros_trace_rmw_publish(message)  ──▶  dds_write(writer, message)        CycloneDDS
  *                                        WriterHistory::set_fragments()    Fast DDS
+ *   rmw_publish_serialized_message(message)  ──▶  dds_writecdr(writer, serialized)   CycloneDDS
+ *                                        WriterHistory::set_fragments()    Fast DDS
  *
  * kymo_message_written is the message that the thread is about to write, if its rmw_publish was
  * recorded; NULL: none.
  */
 extern __thread const void *kymo_message_written __attribute__((visibility("hidden")));
+
+/**
+ * kymo_written_at() - the message that this thread is about to write, if any, has this time
+ * @ns: ns since the epoch
+ *
+ * Context: as kymo__reserve().
+ */
+void kymo_written_at(uint64_t ns);
+
+/** kymo_bytes_written() - rmw_publish_serialized_message() is about to write @message: what its
+ * tracepoint reports from Jazzy on. Context: as kymo__reserve(). */
+void kymo_bytes_written(const void *message);
 
 /* Of a CacheChange_t of Fast DDS. */
 struct kymo_change {

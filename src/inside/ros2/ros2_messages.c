@@ -198,6 +198,7 @@ void kymo_message_published(struct kymo_call *call)
 void kymo_serialized_published(struct kymo_call *call)
 {
 	RECORD(publish_content, call->self, call->first, read_serialized);
+	kymo_bytes_written((const void *)call->first);
 }
 
 /* rmw_take*(subscription, message, taken, ...) took a message. */

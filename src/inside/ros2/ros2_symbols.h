@@ -26,4 +26,13 @@ void kymo_tell_code(const char *symbol, const void *code, bool is_function);
  * Context: as kymo_function_name() and kymo_tell_code(). */
 char *kymo_bound_symbol(const void *callback, const char *symbol, const void *caller);
 
+/** kymo_is_generic() - is this rclcpp::SubscriptionBase, which exists, a GenericSubscription?
+ * Implemented in late/ros2_late_cxx.c. Context: wait-free. */
+bool kymo_is_generic(const void *subscription);
+
+/** kymo_generic_symbol() - the name of the callback of a GenericSubscription, as tracetools writes
+ * it. Implemented in late/ros2_late_cxx.c. Return: memory from malloc(); NULL: not known. Context:
+ * as kymo_bound_symbol(). */
+char *kymo_generic_symbol(const void *subscription, const void *caller);
+
 #endif

@@ -169,6 +169,16 @@ static void callback_starts(uintptr_t address, bool within_process, const void *
 	here.of_callback = seen ? seen->node : NULL;
 }
 
+void kymo_late_starts(uintptr_t callback, const void *caller)
+{
+	callback_starts(callback, false, caller);
+}
+
+void kymo_late_ends(void)
+{
+	here.of_callback = NULL;
+}
+
 static void loops(uintptr_t executor, enum kymo_groups_in where, const void *caller)
 {
 	here.owner = here.within = NULL;
@@ -256,7 +266,7 @@ void kymo_late_forget(void)
 	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                        \
 	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)               \
 	HOOK(starts, "ros_trace_callback_start", callback_starts(a, (uint8_t)b, CALLER))        \
-	HOOK(ends, "ros_trace_callback_end", here.of_callback = NULL)                           \
+	HOOK(ends, "ros_trace_callback_end", kymo_late_ends())                                  \
 	HOOK(dequeue, "ros_trace_rclcpp_ring_buffer_dequeue", dequeues(a))                      \
 	HOOK(node_made, "ros_trace_rcl_node_init", made(SEEN_NODE, a))                          \
 	HOOK(publisher_made, "ros_trace_rcl_publisher_init", made(SEEN_PUBLISHER, a))           \

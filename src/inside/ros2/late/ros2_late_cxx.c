@@ -232,6 +232,20 @@ char *kymo_bound_symbol(const void *callback, const char *symbol, const void *ca
 	return name ? name : kymo_cxx_symbol(callback, caller);
 }
 
+/* ---- generic subscriptions ---- */
+
+bool kymo_is_generic(const void *subscription)
+{
+	return !strcmp(kymo_cxx_class(subscription), "N6rclcpp19GenericSubscriptionE");
+}
+
+char *kymo_generic_symbol(const void *subscription, const void *caller)
+{
+	const size_t at = kymo_cxx_first_function(subscription);
+
+	return at ? kymo_cxx_symbol((const uint8_t *)subscription + at, caller) : NULL;
+}
+
 /* ---- timers ---- */
 
 /* The first argument of the template in "rclcpp::WallTimer<F, (void*)0>": as far as the first comma
