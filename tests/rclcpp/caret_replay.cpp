@@ -44,6 +44,13 @@
 struct shared { const void *object, *control; };
 struct returned { shared pointer; void *fill[2]; };
 
+/* What is added to a group; its class has virtual functions, as those of rclcpp. */
+struct object {
+	explicit object(const void *its) : handle(its) {}
+	virtual ~object() = default;
+	const void *handle;
+};
+
 extern "C" {
 void MULTI(const void *self, const void *options, uint64_t threads, bool yields, int64_t timeout);
 void SINGLE(const void *self, const void *options);
@@ -75,10 +82,9 @@ void MULTI(const void *, const void *, uint64_t, bool, int64_t) {}
 void SINGLE(const void *, const void *) {}
 void TO_MAP(const void *, const shared *, const shared *, void *, bool) {}
 const int *TYPE(const void *group) { return &types[group]; }
-/* An object is where its handle is written. */
 #define X(kind, add, get)								\
 	void add(const void *, const shared *) {}					\
-	returned get(const void *self) { return { { *(const void *const *)self, nullptr }, {} }; }
+	returned get(const void *self) { return { { static_cast<const object *>(self)->handle, nullptr }, {} }; }
 KINDS(X)
 #undef X
 const char *rmw_get_implementation_identifier(void) { return rmw.c_str(); }
@@ -112,10 +118,10 @@ static void trace(const call &c)
 
 static void add(const call &c, void (*to_group)(const void *, const shared *))
 {
-	const void *handle = at(c.word[1]);
-	const shared object = { &handle, nullptr };
+	const object its(at(c.word[1]));
+	const shared pointer = { &its, nullptr };
 
-	to_group(at(c.word[0]), &object);
+	to_group(at(c.word[0]), &pointer);
 }
 
 static void make(const call &c)
