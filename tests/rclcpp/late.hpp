@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <typeinfo>
@@ -102,7 +103,7 @@ template <class F> char *get_symbol(const F &function)
 namespace rclcpp
 {
 enum class CallbackGroupType { MutuallyExclusive, Reentrant };
-struct ExecutorOptions { int fill = 0; };
+struct ExecutorOptions { bool has_collector = true; };
 class CallbackGroup;
 class Waitable;
 
@@ -332,7 +333,7 @@ public:
 	virtual void add_callback_group(GroupPtr group);
 	virtual void spin_once();
 	std::mutex mutex;
-	executors::ExecutorEntitiesCollector collector;
+	std::optional<executors::ExecutorEntitiesCollector> collector; /* from Jazzy on */
 protected:
 	void wait(const std::vector<GroupPtr> &groups);
 };

@@ -204,7 +204,11 @@ void executors::ExecutorEntitiesCollector::add_callback_group_to_collection(Grou
 	collection.insert(group);
 }
 
-Executor::Executor(const ExecutorOptions &) : collector(nullptr) {}
+Executor::Executor(const ExecutorOptions &options)
+{
+	if (options.has_collector)
+		collector.emplace(nullptr);
+}
 Executor::~Executor() {}
 executors::SingleThreadedExecutor::SingleThreadedExecutor(const ExecutorOptions &options) : Executor(options) {}
 executors::SingleThreadedExecutor::~SingleThreadedExecutor() {}
@@ -213,14 +217,14 @@ void Executor::add_callback_group(GroupPtr group)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	collector.add_callback_group_to_collection(group, collector.groups);
+	collector->add_callback_group_to_collection(group, collector->groups);
 }
 
 std::vector<std::weak_ptr<CallbackGroup>> Executor::get_all_callback_groups()
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	return collector.get_all_callback_groups();
+	return collector->get_all_callback_groups();
 }
 std::vector<std::weak_ptr<CallbackGroup>> executors::ExecutorEntitiesCollector::get_all_callback_groups() const
 {

@@ -13,8 +13,9 @@ bool StaticExecutorEntitiesCollector::add_callback_group(GroupPtr group, NodePtr
 	return map.insert({ group, node }).second;
 }
 
-StaticSingleThreadedExecutor::StaticSingleThreadedExecutor(const ExecutorOptions &options)
-	: Executor(options), collector_(std::make_shared<StaticExecutorEntitiesCollector>())
+/* Up to Iron, its base class has no collector: with one, it would sometimes be taken for that of this executor. */
+StaticSingleThreadedExecutor::StaticSingleThreadedExecutor(const ExecutorOptions &)
+	: Executor({ false }), collector_(std::make_shared<StaticExecutorEntitiesCollector>())
 {
 }
 StaticSingleThreadedExecutor::~StaticSingleThreadedExecutor() {}
