@@ -28,43 +28,81 @@ static bool make_places(struct histogram *histogram, unsigned at)
 {
 	const unsigned had = histogram->blocks, begin = histogram->first;
 	unsigned first = at - at % HISTOGRAM_BLOCKS, end = first + HISTOGRAM_BLOCKS;
-	uint32_t **larger;
+	struct histogram_table *larger;
 
 	if (had && begin < first)
 		first = begin;
 	if (had && begin + had > end)
 		end = begin + had;
-	larger = calloc(end - first, sizeof(*larger));
+	larger = calloc(1, sizeof(*larger) + (end - first) * sizeof(*larger->block));
 	if (!larger)
 		return false;
+	if (histogram->table)
+		memcpy(larger->pending, histogram->table->pending, sizeof(larger->pending));
 	if (had)
-		memcpy(larger + (begin - first), histogram->block, had * sizeof(*larger));
-	free(histogram->block);
-	histogram->block = larger;
+		memcpy(larger->block + (begin - first), histogram->table->block,
+		       had * sizeof(*larger->block));
+	free(histogram->table);
+	histogram->table = larger;
 	histogram->first = (uint16_t)first;
 	histogram->blocks = (uint16_t)(end - first);
 	return true;
 }
 
-uint32_t *histogram_extend(struct histogram *histogram, unsigned number)
+/* The bucket with this number; NULL: its block has no values. */
+static inline uint32_t *bucket_of(const struct histogram *histogram, unsigned number)
+{
+	const unsigned at = number / HISTOGRAM_BLOCK - histogram->first;
+	uint32_t *block = at < histogram->blocks ? histogram->table->block[at] : NULL;
+
+	return block ? &block[number % HISTOGRAM_BLOCK] : NULL;
+}
+
+/* The bucket with this number; its block is allocated. Return: NULL without memory. */
+static uint32_t *extend(struct histogram *histogram, unsigned number)
 {
 	const unsigned at = number / HISTOGRAM_BLOCK;
 	uint32_t **block;
 
 	if (at - histogram->first >= histogram->blocks && !make_places(histogram, at))
 		return NULL;
-	block = &histogram->block[at - histogram->first];
+	block = &histogram->table->block[at - histogram->first];
 	if (!*block)
 		*block = calloc(HISTOGRAM_BLOCK, sizeof(**block));
 	return *block ? &(*block)[number % HISTOGRAM_BLOCK] : NULL;
 }
 
+int histogram_begin(struct histogram *histogram)
+{
+	histogram->table = calloc(1, sizeof(*histogram->table));
+	return histogram->table ? 0 : -ENOMEM;
+}
+
+int histogram_settle(struct histogram *histogram)
+{
+	int status = 0;
+
+	for (unsigned i = 0; i < histogram->pendings; i++) {
+		const unsigned number = histogram->table->pending[i];
+		uint32_t *bucket = bucket_of(histogram, number);
+
+		if (__builtin_expect(!bucket, 0))
+			bucket = extend(histogram, number);
+		if (bucket)
+			*bucket += *bucket < UINT32_MAX;
+		else
+			status = -ENOMEM;
+	}
+	histogram->pendings = 0;
+	return status;
+}
+
 static int fill(struct histogram *histogram, unsigned number, uint64_t count)
 {
-	uint32_t *at = histogram_bucket(histogram, number);
+	uint32_t *at = bucket_of(histogram, number);
 
 	if (!at)
-		at = histogram_extend(histogram, number);
+		at = extend(histogram, number);
 	if (!at)
 		return -ENOMEM;
 	*at = count > UINT32_MAX - *at ? UINT32_MAX : *at + (uint32_t)count;
@@ -79,12 +117,16 @@ int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 /* The next bucket with values, from number *@at on. Return: NULL: none. */
 static const uint32_t *next_of(const struct histogram *histogram, unsigned *at)
 {
-	const unsigned first = histogram->first * HISTOGRAM_BLOCK;
-	const unsigned end = first + histogram->blocks * HISTOGRAM_BLOCK;
-	unsigned now = *at > first ? *at : first;
+	unsigned first, end, now;
 
+	/* Where the values are kept is no part of what the histogram says. */
+	if (histogram->pendings)
+		(void)histogram_settle((struct histogram *)histogram);
+	first = histogram->first * HISTOGRAM_BLOCK;
+	end = first + histogram->blocks * HISTOGRAM_BLOCK;
+	now = *at > first ? *at : first;
 	for (; now < end; now += HISTOGRAM_BLOCK - now % HISTOGRAM_BLOCK) {
-		const uint32_t *block = histogram->block[(now - first) / HISTOGRAM_BLOCK];
+		const uint32_t *block = histogram->table->block[(now - first) / HISTOGRAM_BLOCK];
 		unsigned i = now % HISTOGRAM_BLOCK;
 
 		while (block && i < HISTOGRAM_BLOCK && !block[i])
@@ -213,16 +255,17 @@ void histogram_clear(struct histogram *histogram)
 	if (!histogram->count)
 		return;
 	for (unsigned i = 0; i < histogram->blocks; i++)
-		if (histogram->block[i])
-			memset(histogram->block[i], 0, HISTOGRAM_BLOCK * sizeof(uint32_t));
+		if (histogram->table->block[i])
+			memset(histogram->table->block[i], 0, HISTOGRAM_BLOCK * sizeof(uint32_t));
 	histogram->count = histogram->sum = histogram->min = histogram->max = 0;
 	histogram->squares[0] = histogram->squares[1] = 0;
+	histogram->pendings = 0;
 }
 
 void histogram_free(struct histogram *histogram)
 {
 	for (unsigned i = 0; i < histogram->blocks; i++)
-		free(histogram->block[i]);
-	free(histogram->block);
+		free(histogram->table->block[i]);
+	free(histogram->table);
 	*histogram = (struct histogram){ 0 };
 }

@@ -9,7 +9,12 @@
  * There are places for the blocks of a power of two only between the least and the largest one that
  * has values. So an empty histogram takes 64 bytes, and one with few values some hundred.
  *
- * Context of all functions: not thread-safe; only those that count values allocate.
+ * Some values are kept first, and then put into their buckets together. Buckets are far from each
+ * other: the processor loads those of several values at the same time, where it would wait for that
+ * of each.
+ *
+ * Context of all functions: not thread-safe, not even those that only read: the first of them after
+ * a value puts it into its bucket. Only they, and those that count values, allocate.
  */
 #ifndef KYMO_BASE_HISTOGRAM_H
 #define KYMO_BASE_HISTOGRAM_H
@@ -21,7 +26,8 @@
 
 /* Buckets are numbered by value: those of [0, 512), [512, 1024), [1024, 2048), ... up to 2^64. */
 #define HISTOGRAM_BUCKETS 512 /* of a power of two */
-#define HISTOGRAM_BLOCK 32 /* buckets that are allocated together */
+#define HISTOGRAM_BLOCK 32    /* buckets that are allocated together */
+#define HISTOGRAM_PENDING 32  /* values that are put into their buckets together */
 #define HISTOGRAM_BLOCKS (HISTOGRAM_BUCKETS / HISTOGRAM_BLOCK)
 
 struct histogram {
@@ -29,9 +35,14 @@ struct histogram {
 	uint64_t sum;
 	uint64_t squares[2];    /* sum of the squares: the lower and the upper 64 bits */
 	uint64_t min, max;	/* 0 when count is 0 */
-	/* From block number `first` on, `blocks` places for blocks; NULL: no values. */
-	uint32_t **block;
-	uint16_t first, blocks;
+	struct histogram_table *table; /* NULL: no values */
+	uint16_t first, blocks, pendings;
+};
+
+struct histogram_table {
+	/* The numbers of the buckets of `pendings` values, which the buckets do not count yet. */
+	uint16_t pending[HISTOGRAM_PENDING];
+	uint32_t *block[]; /* `blocks` places, from block number `first` on; NULL: no values */
 };
 
 /*
@@ -45,32 +56,22 @@ static inline unsigned histogram_number(uint64_t value)
 	return shift * HISTOGRAM_BUCKETS + (unsigned)(value >> shift);
 }
 
-/* The bucket with this number; its block is allocated. Return: NULL without memory. */
-uint32_t *histogram_extend(struct histogram *histogram, unsigned number);
+/* For histogram_add(): a table without places. Return: 0, or -ENOMEM. */
+int histogram_begin(struct histogram *histogram);
 
-/* The bucket with this number; NULL: its block has no values. */
-static inline uint32_t *histogram_bucket(const struct histogram *histogram, unsigned number)
-{
-	const unsigned at = number / HISTOGRAM_BLOCK - histogram->first;
-	uint32_t *block = at < histogram->blocks ? histogram->block[at] : NULL;
-
-	return block ? &block[number % HISTOGRAM_BLOCK] : NULL;
-}
+/** histogram_settle() - put the pending values into their buckets. Return: 0; -ENOMEM: some of them
+ * are in none. */
+int histogram_settle(struct histogram *histogram);
 
 /** histogram_add() - count one value. Return: 0, or -ENOMEM. Context: allocates now and then. */
 static inline int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	__extension__ typedef unsigned __int128 wide;
-	const unsigned number = histogram_number(value);
-	uint32_t *bucket = histogram_bucket(histogram, number);
 	const wide square = (wide)value * value;
 
-	if (__builtin_expect(!bucket, 0)) {
-		bucket = histogram_extend(histogram, number);
-		if (!bucket)
-			return -ENOMEM;
-	}
-	*bucket += *bucket < UINT32_MAX;
+	if (__builtin_expect(!histogram->table, 0) && histogram_begin(histogram))
+		return -ENOMEM;
+	histogram->table->pending[histogram->pendings++] = (uint16_t)histogram_number(value);
 	if (value < histogram->min || !histogram->count)
 		histogram->min = value;
 	if (value > histogram->max)
@@ -80,7 +81,7 @@ static inline int histogram_add(struct histogram *histogram, uint64_t value)
 	histogram->squares[1] += (uint64_t)(square >> 64) +
 				 __builtin_add_overflow(histogram->squares[0], (uint64_t)square,
 							&histogram->squares[0]);
-	return 0;
+	return histogram->pendings == HISTOGRAM_PENDING ? histogram_settle(histogram) : 0;
 }
 
 /**

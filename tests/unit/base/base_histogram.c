@@ -151,12 +151,36 @@ static void room(void **state)
 	assert_true(sizeof(histogram) <= 64);
 	for (unsigned i = 0, at = 0; i < COUNT_OF(values); i++, at = 0) {
 		assert_int_equal(histogram_add(&histogram, values[i]), 0);
+		assert_int_equal(histogram_settle(&histogram), 0);
 		assert_int_equal(histogram.first, first[i] * HISTOGRAM_BLOCKS);
 		assert_int_equal(histogram.blocks, powers[i] * HISTOGRAM_BLOCKS);
 		for (unsigned k = 0; k <= i; k++)
 			assert_true(histogram_next(&histogram, &at, &middle, &count) && count == 1);
 		assert_false(histogram_next(&histogram, &at, &middle, &count));
 	}
+	histogram_free(&histogram);
+}
+
+/* Each value is in its bucket for who reads, whenever that is, and once. */
+static void pending(void **state)
+{
+	struct histogram histogram = { 0 };
+	uint64_t middle, count, sum = 0;
+	unsigned at;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 3 * HISTOGRAM_PENDING; i++) {
+		assert_int_equal(histogram_add(&histogram, i % 7), 0);
+		if (i % 5 && i % HISTOGRAM_PENDING)
+			continue;
+		for (at = 0, sum = 0; histogram_next(&histogram, &at, &middle, &count);)
+			sum += count;
+		assert_int_equal(sum, i);
+	}
+	assert_int_equal(histogram_add(&histogram, 9), 0);
+	histogram_clear(&histogram);
+	at = 0;
+	assert_false(histogram_next(&histogram, &at, &middle, &count));
 	histogram_free(&histogram);
 }
 
@@ -222,7 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantiles), cmocka_unit_test(merged),    cmocka_unit_test(coarse),
 		cmocka_unit_test(edges),     cmocka_unit_test(deviation), cmocka_unit_test(symbols),
-		cmocka_unit_test(room),
+		cmocka_unit_test(room),      cmocka_unit_test(pending),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
