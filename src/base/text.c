@@ -302,7 +302,8 @@ static const char *quoted_end(const char *at)
 	return end ? end : at;
 }
 
-/* Bytes of the command that begins at @text, else of the word, with the blanks before it. */
+/* Bytes of the command, or of what is in quotes, that begins at @text, else of the word, with the
+ * blanks before it. */
 static size_t unit_length(const char *text)
 {
 	const size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " ");
@@ -310,8 +311,12 @@ static size_t unit_length(const char *text)
 
 	begin += strspn(begin, "\"`'(");
 	if (strncmp(begin, "kymo ", 5) != 0 || !islower((unsigned char)begin[5]) ||
-	    begin[5 + strcspn(begin + 5, " ") - 1] == ':')
+	    begin[5 + strcspn(begin + 5, " ") - 1] == ':') {
+		at = blanks ? quoted_end(text + blanks) : text;
+		if (at > text + blanks)
+			return (size_t)(at - text) + strcspn(at, " ");
 		return blanks + word + unit_behind(text + blanks, word);
+	}
 	for (at = begin; *at && !ends_command(at); at = quoted_end(at) + 1)
 		if (!strncmp(at, " or kymo ", 9) || !strncmp(at, " and kymo ", 10))
 			return (size_t)(at - text);
@@ -330,7 +335,7 @@ static size_t choices_within(const char *text, size_t length, size_t room)
 
 void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent)
 {
-	bool is_first = true; /* of its line */
+	bool is_first = at <= indent; /* of its line */
 
 	while (*text) {
 		const size_t blanks = strspn(text, " ");

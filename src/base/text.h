@@ -94,8 +94,10 @@ size_t text_width(const char *text);
  * @indent: of the lines that follow
  *
  * A command, from "kymo VERB" to the next quote or punctuation, stays in one line, so that it can
- * be copied; with a word in the quotes of a shell also if it is longer than a line. A word that is longer than a line is broken behind a "|", as in a list of choices;
- * without one it stays whole, too: the terminal breaks it. No newline ends the text.
+ * be copied; so does a word in the quotes of a shell, and a command with one also if it is longer
+ * than a line. A word that is longer than a line is broken behind a "|", as in a list of choices;
+ * without one it stays whole, too: the terminal breaks it. What does not fit behind the columns
+ * that are used begins the next line. No newline ends the text.
  */
 void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent);
 

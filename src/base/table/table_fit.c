@@ -187,22 +187,10 @@ void table_fit_lines(struct table *t, const char *text, size_t at, size_t indent
 {
 	const size_t width = t->look.width;
 
-	while (width && *text) {
-		size_t room = width > at ? width - at : 0, next, length;
-
-		/* A word that does not fit behind the title begins the next line. */
-		length = table_fit_fold(text, room, &next);
-		if (at > indent && (length > room || (text[length] && text[length] != ' ')))
-			length = next = 0;
-		fprintf(t->out, "%.*s", (int)length, text);
-		text += next;
-		if (!*text)
-			return;
-		indent = indent + 8 < width ? indent : 0;
-		fprintf(t->out, "\n%*s", (int)indent, "");
-		at = indent;
-	}
-	fputs(text, t->out);
+	if (width)
+		text_fold(t->out, text, width, at, indent + 8 < width ? indent : 0);
+	else
+		fputs(text, t->out);
 }
 
 static bool is_among(const char *key, const char *const *keys, size_t count)

@@ -4,10 +4,15 @@
 """Six processes of one program that all publish and receive /swarm have 36 chains of one name. What is wrong with them is one finding, and
 they are one row of the first screen, of `kymo flow` and of `kymo top`; JSON, SQL and `--all` have all of them. `kymo why` says of how many it
 takes the worst, and names the next one."""
+import fcntl
 import os
+import pty
 import re
 import shlex
+import struct
+import subprocess
 import sys
+import termios
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import KYMO, TESTS, answer, check, in_directory, kymo, query, record, run
@@ -94,6 +99,26 @@ def why(trace):
     check(said and "spans" in answer(*shlex.split(said[2])[1:]) and int(said[1]) == PROCESSES == answer("flow", trace, "step")["alike"], "flow:", said)
 
 
+def on_terminal(*words):
+    """Return: what kymo writes to a terminal of 80 columns; less than a terminal keeps until it is read."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    subprocess.run([KYMO, *words], stdout=its, env=dict(os.environ, COLUMNS="", NO_COLOR="1"), timeout=120, check=False)
+    os.close(its)
+    with os.fdopen(ours, "rb") as file:
+        return file.read1(65536).decode().replace("\r", "")
+
+
+def terminal(trace):
+    """What can be copied is in one line."""
+    for words in ("why", trace, "/drone timer*"), ("why", trace, "/drone -> /drone"), ("flow", trace, "step"):
+        text = on_terminal(*words)
+        check(re.search(rf"^Of this name: the worst of \d+\. The next:(\n ?)? `kymo {words[0]} [^`\n]*\)'`$", text, re.M), words, "on a terminal:", text)
+    text = on_terminal("flow", trace, "/drone -> /drone (swarm 1)")
+    typed = re.findall(r"'/drone[^'\n]*\)'", text.partition("What ran:")[2])
+    check("What ran:" in text and len(typed) == text.partition("What ran:")[2].count("'") // 2 > 1, "operands:", text)
+
+
 def top(trace):
     for page, rows in ("callbacks", [f"{PROCESSES} x /drone  timer 10 ms", f"{PROCESSES} x /drone  /swarm"]), ("chains", [f"{CHAINS} x /swarm -> /drone"]):
         text = kymo("top", trace, "--once", "--page", page)
@@ -113,3 +138,4 @@ def main(work):
     top(trace)
     flow(trace)
     why(trace)
+    terminal(trace)

@@ -345,6 +345,7 @@ static void people_read(struct table *t)
 		table_text(t, row ? "a sentence of eight words is folded here" : "");
 	}
 	table_note(t, "A note that is longer than the line is folded at a blank, too.");
+	table_note(t, "A command is not folded: `kymo why TRACE 'control:step (arm 4711)'`.");
 }
 
 /* Thousands, units below each other, losses in red, sentences folded. */
@@ -361,7 +362,9 @@ static void for_people(void **state)
 			    "1.23 ms  27522  27,522  \033[31m1,000\033[0m  "
 			    "\033[1ma sentence of eight words is\033[0m\n"
 			    "                               \033[1mfolded here\033[0m\n\n"
-			    "A note that is longer than the line is folded at a blank,\ntoo.\n");
+			    "A note that is longer than the line is folded at a blank,\ntoo.\n"
+			    "A command is not folded:\n"
+			    "`kymo why TRACE 'control:step (arm 4711)'`.\n");
 	free(text);
 }
 

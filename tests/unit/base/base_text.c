@@ -257,11 +257,14 @@ static void folded_text(void **state)
 		{ "x: `kymo rm 'a, (b)'` x", "x:\n  `kymo rm 'a, (b)'`\n  x" },
 		{ "x: `kymo rm 'a, b, c, d, e'` x", "x:\n  `kymo rm 'a, b, c, d, e'`\n  x" },
 		{ "x: kymo rm 'a'\\'', b', c", "x:\n  kymo rm 'a'\\'', b',\n  c" },
+		{ "it was 'a -> (c 1)', no", "it was\n  'a -> (c 1)', no" },
+		{ "it isn't 'open to the end of it", "it isn't 'open to\n  the end of it" },
 		{ "a /very/long/path/of/something b", "a\n  /very/long/path/of/something\n  b" },
 		{ "not in one|two|three|four|five", "not in one|two|\n  three|four|five" },
 		{ "is none of one|two|three|four", "is none of one|two|\n  three|four" },
 		{ "this is not in one|two|three|four", "this is not in one|\n  two|three|four" },
-		{ "this is not a of one|two|three|four", "this is not a of\n  one|two|three|\n  four" },
+		{ "this is not a of one|two|three|four",
+		  "this is not a of\n  one|two|three|\n  four" },
 		{ "it took about 12.5 ms; why", "it took about\n  12.5 ms; why" },
 		{ "äöü äöü äöü äöü äöü", "äöü äöü äöü äöü äöü" },
 	};
@@ -275,6 +278,9 @@ static void folded_text(void **state)
 	}
 	out = folded("one two", 12, 8, 4);
 	assert_string_equal(out, "one\n    two");
+	free(out);
+	out = folded("three two", 12, 8, 4);
+	assert_string_equal(out, "\n    three\n    two");
 	free(out);
 }
 
