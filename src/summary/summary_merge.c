@@ -158,6 +158,21 @@ static void name_alike(struct summary *into, struct summary_entity *entity)
 	entity->pid = 0;
 }
 
+/*
+ * A timer that often could not run in time seems to follow another clock, which nothing is judged
+ * by. One such twin does not hide the others.
+ */
+static void fold_entity(struct summary *into, struct summary_entity *entity,
+			const struct summary_entity *from)
+{
+	const bool is_other = from->is_other_clock && (!entity->alike || entity->is_other_clock);
+
+	merge_entity(into, entity, from);
+	entity->is_other_clock = is_other;
+	if (++entity->alike > 1 || strcmp(entity->of, from->of) != 0)
+		name_alike(into, entity);
+}
+
 struct summary *summary_folded(const struct summary *from)
 {
 	struct summary *into = summary_new();
@@ -172,11 +187,8 @@ struct summary *summary_folded(const struct summary *from)
 			summary_entity(into, one->kind, one->name,
 				       summary_alike_of(one, of, sizeof(of)));
 
-		if (!entity)
-			continue;
-		merge_entity(into, entity, one);
-		if (++entity->alike > 1 || strcmp(entity->of, one->of) != 0)
-			name_alike(into, entity);
+		if (entity)
+			fold_entity(into, entity, one);
 	}
 	if (!into->failed)
 		return into;

@@ -143,12 +143,33 @@ static void folded(void **state)
 	summary_free(summary);
 }
 
+/* Timers of one name: they follow another clock if each of them seems to. */
+static void folded_clocks(void **state)
+{
+	struct summary *summary = summary_new(), *one;
+
+	(void)state;
+	runs_of(summary, SUMMARY_TIMER, "/a timer", "p", 10, MS)->is_other_clock = true;
+	runs_of(summary, SUMMARY_TIMER, "/a timer", "p #2", 10, MS);
+	runs_of(summary, SUMMARY_TIMER, "/a timer", "p #3", 10, MS)->is_other_clock = true;
+	runs_of(summary, SUMMARY_TIMER, "/b timer", "p", 10, MS)->is_other_clock = true;
+	runs_of(summary, SUMMARY_TIMER, "/b timer", "p #2", 10, MS)->is_other_clock = true;
+	one = summary_folded(summary);
+	assert_non_null(one);
+	assert_int_equal(one->entities, 2);
+	assert_false(one->entity[0]->is_other_clock);
+	assert_true(one->entity[1]->is_other_clock);
+	summary_free(one);
+	summary_free(summary);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chains),
 		cmocka_unit_test(callbacks),
 		cmocka_unit_test(folded),
+		cmocka_unit_test(folded_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
