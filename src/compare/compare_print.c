@@ -370,16 +370,21 @@ static void verdict_line(const struct text *t)
 		fprintf(t->out, "In some runs of a side only: %u entities.\n", c->irregular);
 }
 
+/* What "3 x" means, with the number of a line above. */
 static void alike_line(const struct text *t)
 {
-	bool several = false;
+	const struct comparison *c = t->comparison;
+	unsigned alike = 0;
 
-	for (unsigned i = 0; i < t->comparison->rows; i++)
-		several |= t->comparison->row[i].new_alike > 1 ||
-			   t->comparison->row[i].base_alike > 1;
-	if (several)
-		fputs("\"3 x\" is what happened in all processes of one name; a rate is that of one.\n",
-		      t->out);
+	for (unsigned i = 0; i < c->rows && alike < 2; i++)
+		if (c->row[i].verdict.verdict != VERDICT_NOT_WORSE &&
+		    (c->row[i].verdict.verdict != VERDICT_UNKNOWN || c->row[i].verdict.is_suspect))
+			alike = c->row[i].new_alike;
+	if (alike > 1)
+		fprintf(t->out,
+			"\"%u x\" is what happened in all processes of one name; a rate is that of "
+			"one.\n",
+			alike);
 }
 
 /* What made the duration of a callback longer, but is not its own. */

@@ -23,6 +23,7 @@ def recorded(work):
         record(trace, "-q", "--", SWARM, str(processes), "100")
     text = run(KYMO, "diff", base, new, "--all").stdout
     check("(swarm" not in text and max(map(len, text.split("\n"))) <= 80, "names of processes, or long lines:", text)
+    check(bool(re.search(r"^ [a-zA-Z ]+ \d+ x /", text, re.M)) == (" x\" is what happened in all" in text), "an x that nothing explains, or none:", text)
     told = answer("diff", base, new)
     names = [tuple(row[key] for key in ("kind", "name", "of", "metric")) for row in told["metrics"]]
     check(len(set(names)) == len(names) and not any("#" in str(of) for _, _, of, _ in names), "not one row each:", names)
@@ -64,7 +65,7 @@ def made(work):
     text, metrics = judged(base, side(work, "slow", slow, late, slow, late, late, slow), 5)
     check(metrics["duration p90"]["verdict"] == "worse" and 0.4 < metrics["duration p90"]["change"] < 0.6, metrics)
     check(metrics["duration p50"]["verdict"] == "not worse", metrics["duration p50"])
-    check(re.search(r"^ WORSE      span 2 x arm:step$", text, re.M) and "is what happened in all processes of one name" in text, text)
+    check(re.search(r"^ WORSE      span 2 x arm:step$", text, re.M) and '"2 x" is what happened in all processes of one name' in text, text)
     text, metrics = judged(base, side(work, "more", *[one + [2 * MS]] * 6), 0)
     check(metrics["duration p2"]["verdict"] == "not worse" and (metrics["duration p2"]["base_alike"], metrics["duration p2"]["new_alike"]) == (2, 3), metrics)
     check("in 2 processes before, in 3 now" in text and " new " not in text and " gone " not in text, text)
