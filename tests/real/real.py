@@ -12,13 +12,15 @@ each kind of entity: right, absent, or wrong. Exits with 1 if anything is wrong.
   --more DIR     packages that are not in DIR: cm_executors, which has the EventsCBGExecutor where rclcpp has none
   --rounds N     instead: attach to each program and detach N times at random moments, and see that it ends with its own result
   --keep DIR     leave programs, logs and traces there; programs that are there already are not compiled again
-  --write FILE   write the table into this page, between its two marks
+  --write FILE   write the table into this page, between the two marks of this distribution; those of others stay
 """
 import argparse
+import collections
 import contextlib
 import datetime
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -45,6 +47,8 @@ EXECUTORS = {
 # Without Doer and Wisher: rclcpp_action may throw when a container ends by SIGINT, and the container with it.
 COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
 QUESTIONS = ("events", "names", "latencies", "groups", "losses", "blocked")
+# By the first number of rclcpp's version.
+DISTRIBUTIONS = {"16": "Humble", "21": "Iron", "28": "Jazzy", "29": "Kilted"}
 HOWS = {"run": "kymo run", "attach": "kymo attach"}
 # It lists neither its nodes nor their groups: after an attach, the names of most objects stay unknown.
 WITHOUT_ATTACH = ("events-cbg",)
@@ -54,13 +58,18 @@ class Installation:
     """Programs for an installation of ROS 2, compiled into @directory."""
     def __init__(self, ros, more, directory, rmw):
         both = f"{more}:{ros}" if more else ros
+        # Humble has some of its packages in the second.
+        version = f"python3.{sys.version_info[1]}"
+        python = f"{ros}/lib/{version}/site-packages", f"{ros}/local/lib/{version}/dist-packages"
         self.ros, self.directory, self.zoo = ros, directory, os.path.join(directory, "install")
         self.environment = dict(
             os.environ, AMENT_PREFIX_PATH=f"{self.zoo}:{both}", CMAKE_PREFIX_PATH=both,
             LD_LIBRARY_PATH=":".join(f"{prefix}/lib" for prefix in (self.zoo, *both.split(":"))),
-            PYTHONPATH=f"{ros}/lib/python3.{sys.version_info[1]}/site-packages", RMW_IMPLEMENTATION=rmw, ROS_LOG_DIR=directory,
+            PYTHONPATH=":".join(python), RMW_IMPLEMENTATION=rmw, ROS_LOG_DIR=directory,
             ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_DOMAIN_ID=str(ros_domain()),
             KYMO_DIR=os.path.join(directory, "run"), KYMO_PAGER="")
+        if self.version("rclcpp").startswith("16."):    # Humble does not know the discovery range
+            self.environment["ROS_LOCALHOST_ONLY"] = "1"
 
     def compile(self):
         if os.path.exists(f"{self.zoo}/lib/kymo_zoo/zoo"):
@@ -81,7 +90,7 @@ class Installation:
 
     def executors(self):
         """The kinds of executors that it has."""
-        rclpy = os.path.isdir(f"{self.environment['PYTHONPATH']}/rclpy")
+        rclpy = any(os.path.isdir(f"{path}/rclpy") for path in self.environment["PYTHONPATH"].split(":"))
         usage = run(f"{self.zoo}/lib/kymo_zoo/zoo", env=self.environment, status=2).stderr.strip().split(" ")[-1].split("|")
         return [name for name in EXECUTORS if (rclpy if name.startswith("rclpy-") else name.startswith("component") or name in usage)]
 
@@ -110,6 +119,9 @@ class Installation:
                         raise AssertionError(f"{executor} ended before it began: {said[-2000:]}")
                 time.sleep(1)           # until the nodes have discovered each other
                 yield process
+                if executor == "component_container_isolated":  # in Humble, it may wait forever for its nodes at SIGINT
+                    ids = map(str, range(1, len(COMPONENTS) + 1))
+                    run(f"{self.zoo}/lib/kymo_zoo/load", "-u", *ids, env=self.environment, timeout=120)
                 process.send_signal(signal.SIGINT)
                 said = process.communicate(timeout=60)[0]
                 if process.returncode:
@@ -157,13 +169,28 @@ def table(results, together):
     return "\n".join(lines)
 
 
+def absences(results):
+    """A list in Markdown of what was absent, and in which rows; messages are not listed one by one."""
+    rows = collections.defaultdict(dict)
+    for (executor, how), kinds in results.items():
+        for scores in kinds.values():
+            for question, score in scores.items():
+                for fact in score.absent:
+                    fact = re.sub(r"^((?:publications|latency) of .*) \d+$", r"\1", fact)
+                    rows[f"{question}: {fact}"][f"{executor} with `{HOWS[how]}`"] = None
+    return [f"- {fact} ({len(where)} rows)" if len(where) > 3 else f"- {fact} ({', '.join(where)})" for fact, where in rows.items()]
+
+
 def write(path, its, results):
-    """Put the table into the page at @path, between its marks."""
+    """Put the table into the page at @path, between the marks of the distribution."""
+    rclcpp = its.version("rclcpp")
+    mark = f"<!-- real.py writes {DISTRIBUTIONS.get(rclcpp.partition('.')[0], 'rclcpp ' + rclcpp)} from here -->\n"
     with open(path, encoding="utf-8") as file:
-        before, begin, rest = file.read().partition("<!-- real.py writes from here -->\n")
-        _, end, after = rest.partition("<!-- to here -->")
-    absent = [f"- {executor}, `{HOWS[how]}`, {question}: {fact}" for (executor, how), kinds in results.items()
-              for scores in kinds.values() for question, score in scores.items() for fact in score.absent]
+        before, begin, rest = file.read().partition(mark)
+    if not begin:
+        sys.exit(f"real.py: {path} has no place for the table: add the lines {mark}<!-- to here -->")
+    _, end, after = rest.partition("<!-- to here -->")
+    absent = absences(results)
     packages = "rclcpp", "rclpy", "rcl", its.environment["RMW_IMPLEMENTATION"], "tracetools"
     versions = ", ".join(f"{package} {its.version(package)}" for package in packages)
     said = "Absent:\n\n" + "\n".join(absent[:20]) + "\n" if absent else "Nothing was absent.\n"

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <example_interfaces/srv/add_two_ints.hpp>
 #include <mutex>
+#include <rclcpp/serialization.hpp>
 #include <rclcpp_components/register_node_macro.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <std_msgs/msg/u_int64.hpp>
@@ -14,6 +15,13 @@
 #define ACTIONS 1
 #include <example_interfaces/action/fibonacci.hpp>
 #include <rclcpp_action/rclcpp_action.hpp>
+#endif
+
+/* Services and clients of Humble take a profile of rmw. */
+#ifdef SERVICES_TAKE_PROFILE
+#define SERVICES_QOS rmw_qos_profile_services_default
+#else
+#define SERVICES_QOS rclcpp::ServicesQoS()
 #endif
 
 using Number = std_msgs::msg::UInt64;
@@ -79,7 +87,8 @@ void received(const std::string &callback, uint64_t number)
 /* What the nodes have in common: the facts that they say. */
 template<class Base> class Animal : public Base {
 public:
-	Animal(const char *name, const rclcpp::NodeOptions &options) : Base(name, options), name_(this->get_fully_qualified_name())
+	Animal(const char *name, const rclcpp::NodeOptions &options) : Base(name, options),
+		name_(this->get_node_base_interface()->get_fully_qualified_name())
 	{
 		log_.say("node %s", name_.c_str());
 	}
@@ -242,7 +251,7 @@ public:
 		service_ = create_service<Add>("/serve/add", [this](Add::Request::SharedPtr request, Add::Response::SharedPtr response) {
 			received(name_ + " /serve/add", request->a);
 			response->sum = request->a + request->b;
-		}, rclcpp::ServicesQoS(), its);
+		}, SERVICES_QOS, its);
 	}
 private:
 	rclcpp::Service<Add>::SharedPtr service_;
@@ -256,7 +265,7 @@ public:
 		auto back = group(CallbackGroupType::MutuallyExclusive, "/serve/add");
 
 		has("client", "/serve/add");
-		client_ = create_client<Add>("/serve/add", rclcpp::ServicesQoS(), back);
+		client_ = create_client<Add>("/serve/add", SERVICES_QOS, back);
 		timers_.push_back(every(35, [this] { ask(); }, timer));
 	}
 private:
@@ -313,9 +322,17 @@ using Count = example_interfaces::action::Fibonacci;
 /* The goal with number N is refused, aborted, or waits until it is canceled, or succeeds, by N % 5; it has N % 3 feedbacks before. */
 enum Fate { REFUSED, ABORTED, CANCELED };
 
+/* Not rclcpp_action::to_string(): in Humble, it leaves out zeros. */
 std::string text(const rclcpp_action::GoalUUID &id)
 {
-	return rclcpp_action::to_string(id);
+	std::string digits;
+	char two[3];
+
+	for (const uint8_t byte : id) {
+		(void)std::snprintf(two, sizeof two, "%02x", byte);
+		digits.append(two);
+	}
+	return digits;
 }
 
 class Doer : public Plain {

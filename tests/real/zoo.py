@@ -60,7 +60,8 @@ class Animal(Node):
         if (self.path, source) not in SYMBOLS:
             code = sys._getframe(1).f_code
             SYMBOLS.add((self.path, source))
-            say("symbol", self.path, source, f"__main__.{code.co_qualname}")
+            if hasattr(code, "co_qualname"):    # from Python 3.11 on
+                say("symbol", self.path, source, f"__main__.{code.co_qualname}")
         say(*(("run",) if number is None else ("receive",)), self.path, source, *(() if number is None else (number,)), moment())
         return moment()
 
