@@ -52,6 +52,10 @@ void Executor::execute_client(std::shared_ptr<ClientBase> client)
 {
 	(void)client;
 }
+void Executor::execute_subscription(std::shared_ptr<SubscriptionBase> subscription)
+{
+	(void)subscription;
+}
 void Executor::add_node(NodePtr node, bool notify)
 {
 	for (const auto &group : node->groups)

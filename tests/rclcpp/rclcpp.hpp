@@ -106,6 +106,7 @@ public:
 	virtual ~Executor();
 	virtual void spin() = 0;
 	static void execute_client(std::shared_ptr<ClientBase> client);
+	static void execute_subscription(std::shared_ptr<SubscriptionBase> subscription);
 	virtual void add_node(NodePtr node, bool notify = true);
 	virtual void add_callback_group(GroupPtr group, NodePtr node, bool notify = true);
 	virtual const void *collector() const;

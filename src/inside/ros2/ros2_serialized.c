@@ -95,7 +95,7 @@ void kymo_generic_to_group(struct kymo_call *call)
 	const void *its = pointee(call->first), *handle;
 	char *symbol;
 
-	if (!its || distribution_tells() || !kymo_is_generic(its))
+	if (!its || distribution_tells() || !kymo_may_be_generic(its))
 		return;
 	handle = kymo_handle_of(&known, "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv",
 				call->first, call->caller);

@@ -29,6 +29,9 @@ char *kymo_bound_symbol(const void *callback, const char *symbol, const void *ca
 /** kymo_is_generic() - is this rclcpp::SubscriptionBase, which exists, a GenericSubscription?
  * Implemented in late/ros2_late_cxx.c. Context: wait-free. */
 bool kymo_is_generic(const void *subscription);
+/** kymo_may_be_generic() - the same of what may be an object or not. Context: a few system
+ * calls. */
+bool kymo_may_be_generic(const void *maybe);
 
 /** kymo_generic_symbol() - the name of the callback of a GenericSubscription, as tracetools writes
  * it. Implemented in late/ros2_late_cxx.c. Return: memory from malloc(); NULL: not known. Context:

@@ -234,9 +234,19 @@ char *kymo_bound_symbol(const void *callback, const char *symbol, const void *ca
 
 /* ---- generic subscriptions ---- */
 
+static const char generic[] = "N6rclcpp19GenericSubscriptionE";
+
 bool kymo_is_generic(const void *subscription)
 {
-	return !strcmp(kymo_cxx_class(subscription), "N6rclcpp19GenericSubscriptionE");
+	return !strcmp(kymo_cxx_class(subscription), generic);
+}
+
+bool kymo_may_be_generic(const void *maybe)
+{
+	char name[sizeof generic];
+
+	return kymo_cxx_may_point((uintptr_t)maybe) &&
+	       kymo_cxx_read_class(maybe, name, sizeof name) && !memcmp(name, generic, sizeof name);
 }
 
 char *kymo_generic_symbol(const void *subscription, const void *caller)
