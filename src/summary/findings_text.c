@@ -237,29 +237,31 @@ static void trust_text(const struct summary *summary, char *buffer, size_t size)
 {
 	const struct summary_trust *trust = &summary->trust;
 	char lost[32];
+	const uint64_t gone = trust->lost_events ? trust->lost_events : trust->lost_packets;
 
-	if (trust->lost_events || trust->lost_packets)
-		snprintf(
-			buffer, size,
-			"%s %s were lost: counts are too low, and messages that seem lost may only "
-			"be unrecorded.",
-			summary_number(lost, trust->lost_events ? trust->lost_events
-								: trust->lost_packets),
-			trust->lost_events ? "events" : "packets");
+	if (gone)
+		snprintf(buffer, size,
+			 "%s %s%s lost: counts are too low, and messages that seem lost may only "
+			 "be unrecorded.",
+			 summary_number(lost, gone), trust->lost_events ? "event" : "packet",
+			 gone == 1 ? " was" : "s were");
 	else if (trust->damaged)
-		snprintf(buffer, size, "The trace is damaged in %s places: something is missing.",
-			 summary_number(lost, trust->damaged));
+		snprintf(buffer, size, "The trace is damaged in %s place%s: something is missing.",
+			 summary_number(lost, trust->damaged), trust->damaged == 1 ? "" : "s");
 	else if (trust->unnamed)
 		snprintf(buffer, size,
-			 "%s callbacks have no name: the trace does not have the start of their "
+			 "%s callback%s no name: the trace does not have the start of their "
 			 "programs.",
-			 summary_number(lost, trust->unnamed));
+			 summary_number(lost, trust->unnamed),
+			 trust->unnamed == 1 ? " has" : "s have");
 	else
 		snprintf(
 			buffer, size,
-			"The clocks of the hosts cannot be compared: %s messages between them have "
-			"no latency.",
-			summary_number(lost, trust->other_host));
+			"The clocks of the hosts cannot be compared: %s message%s between "
+			"them %s no latency.",
+			summary_number(lost, trust->other_host),
+			trust->other_host == 1 ? "" : "s",
+			trust->other_host == 1 ? "has" : "have");
 }
 
 char *summary_finding_alike(const struct summary_finding *finding, char *buffer, size_t size)

@@ -118,14 +118,15 @@ static void print_incomplete(struct report *report, unsigned unnamed, uint64_t l
 	if (unnamed)
 		used = (size_t)snprintf(
 			text, sizeof(text),
-			"%u of %u callbacks have no name: the trace does not have the "
+			"%u of %u callbacks %s no name: the trace does not have the "
 			"start of their programs",
-			unnamed, all);
+			unnamed, all, unnamed == 1 ? "has" : "have");
 	if (lost_events || lost_packets)
 		(void)snprintf(text + used, sizeof(text) - used,
-			       "%s%" PRIu64 " %s were lost, so counts may be too low",
+			       "%s%" PRIu64 " %s%s lost, so counts may be too low",
 			       used ? "; " : "", lost_events ? lost_events : lost_packets,
-			       lost_events ? "events" : "packets");
+			       lost_events ? "event" : "packet",
+			       (lost_events ? lost_events : lost_packets) == 1 ? " was" : "s were");
 	used = strlen(text);
 	if (damage)
 		(void)snprintf(text + used, sizeof(text) - used,
@@ -328,9 +329,11 @@ void report_remarks(struct report *report)
 		       facts->odd_event);
 	if (facts->unfinished && report->options->first)
 		remark(report,
-		       "%" PRIu64 " runs of callbacks have no end in the trace, and are not "
+		       "%" PRIu64 " run%s of callbacks %s no end in the trace, and %s not "
 		       "counted.",
-		       facts->unfinished);
+		       facts->unfinished, facts->unfinished == 1 ? "" : "s",
+		       facts->unfinished == 1 ? "has" : "have",
+		       facts->unfinished == 1 ? "is" : "are");
 	else if (facts->unfinished)
 		remark(report,
 		       "Runs of callbacks without an end in the trace (an exception, a "
