@@ -8,11 +8,12 @@ import time
 ctypes.CDLL(os.path.join(os.environ['KYMO_BUILD'], 'stub', 'jazzy', 'lib', 'libtracetools.so'))
 
 import rclpy.executors  # noqa: E402
-from rclpy.client import Future  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.rcl import Handle, trace  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 
 ROUNDS = 4
+POLLS = 300     # more awaits than kymo follows
 
 
 class Publisher:
@@ -82,6 +83,9 @@ def main():
         stamps = [source.publish(), source.publish()]
         one, two = (take(worker.subscription, stamp) for stamp in stamps)
         time.sleep(0.002)
+        # An executor goes on with all of them in each of its rounds.
+        for coroutine in (one, two) * POLLS:
+            coroutine.send(None)
         # The second message's response comes first, and the first one's is later done.
         for coroutine, call in (two, 1), (one, 0):
             worker.calls[call].set_result(call)

@@ -114,11 +114,13 @@ def _symbol(callback):
 
 
 def _innermost(awaits):
-    """What a coroutine waits for at the end of all its awaits, and whether a function on the way there sleeps."""
-    sleeps = False
+    """What a coroutine waits for at the end of all its awaits, whether a function on the way there sleeps, and the code that
+    waits."""
+    sleeps = waits = False
     for _ in range(_DEEP):
         code = getattr(awaits, 'cr_code', None) or getattr(awaits, 'gi_code', None)
         sleeps = sleeps or (code is not None and code.co_name.startswith('sleep'))
+        waits = code or waits
         frame = getattr(awaits, 'gi_frame', None)
         following = getattr(awaits, 'cr_await', None) or getattr(awaits, 'gi_yieldfrom', None)
         if following is None and frame is not None:
@@ -128,12 +130,17 @@ def _innermost(awaits):
         if following is None:
             break
         awaits = following
-    return awaits, sleeps
+    return awaits, sleeps, waits
 
 
-def _waits_for(tracer, coroutine, yielded):
+def _is_polled(awaits, waits):
+    """Does the code `waits` of rclpy's Future wait for this one? It does nothing but yield until the future is done."""
+    future = getattr(sys.modules.get('rclpy.task'), 'Future', None)
+    return future is not None and isinstance(awaits, future) and waits is future.__await__.__code__
+
+
+def _waits_for(tracer, awaits, sleeps, yielded):
     """Kind and handle, as in ros2_kymo:callback_await."""
-    awaits, sleeps = _innermost(coroutine)
     for future in awaits, yielded:
         with contextlib.suppress(TypeError):    # not every object can be in a dictionary
             if future in tracer.awaited:
@@ -152,11 +159,14 @@ class _Steps:
     def __init__(self, tracer, address, coroutine):
         self._tracer, self._address, self.coroutine = tracer, address, coroutine
         self._number, self._awaits = next(tracer.coroutines), 0
+        self._polled = None         # the future that it awaits, if rclpy's executor goes on with it in each of its rounds
 
     def _suspend(self, yielded):
-        kind, handle = _UNKNOWN, None
+        kind, handle, self._polled = _UNKNOWN, None, None
         with contextlib.suppress(Exception):    # the program is not ours
-            kind, handle = _waits_for(self._tracer, self.coroutine, yielded)
+            awaits, sleeps, waits = _innermost(self.coroutine)
+            kind, handle = _waits_for(self._tracer, awaits, sleeps, yielded)
+            self._polled = awaits if _is_polled(awaits, waits) else None
         self._awaits += 1
         getattr(self._tracer, 'await')(self._address, self._number, self._awaits, kind, handle)
 
@@ -180,6 +190,8 @@ class _Steps:
                 return stop.value
             try:
                 function, argument = self.coroutine.send, (yield awaited)
+                while self._polled is not None and not self._polled.done():     # as the code of the future does
+                    argument = yield awaited
             except GeneratorExit:
                 self.coroutine.close()
                 raise

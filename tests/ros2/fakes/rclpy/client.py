@@ -1,24 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client, and the future of a call."""
-
-
-class Future:
-    def __init__(self):
-        self._callbacks = []
-        self._done, self._result = False, None
-
-    def __await__(self):
-        while not self._done:
-            yield
-        return self._result
-
-    def add_done_callback(self, callback):
-        self._callbacks.append(callback)
-
-    def set_result(self, result):
-        self._done, self._result = True, result
-        for callback in self._callbacks:
-            callback(result)
+"""Clients."""
+from rclpy.task import Future
 
 
 class Client:
