@@ -46,7 +46,7 @@ def test_awaits(kymo_record, real):
                            "WHERE source = '/in' ORDER BY id")
     first = [run for run in runs if not run['is_resumed']]
     last = [run for run in runs if not run['awaits']]
-    assert len(runs) == 40      # the executor looks at the future in each of its rounds: those are no runs
+    assert len(runs) == 40      # the executor polls the future in each of its rounds: polls are no runs
     assert len(first) == len(last) == len({run['coroutine_id'] for run in runs}) == 20
     assert {run['awaited'] for run in runs if run['is_resumed']} == {'the response of /ask'}
     flow = json.loads(subprocess.run([kymo.find(), 'flow', recording.trace, '/in -> /out', '--format', 'json'],

@@ -159,7 +159,7 @@ class _Steps:
     def __init__(self, tracer, address, coroutine):
         self._tracer, self._address, self.coroutine = tracer, address, coroutine
         self._number, self._awaits = next(tracer.coroutines), 0
-        self._polled = None         # the future that it awaits, if rclpy's executor goes on with it in each of its rounds
+        self._polled = None         # the future that it awaits, if rclpy's executor polls it in each of its rounds
 
     def _suspend(self, yielded):
         kind, handle, self._polled = _UNKNOWN, None, None
