@@ -259,8 +259,8 @@ struct sink_ops {
 	int (*batch)(struct sink *sink, struct sink_process *at, const struct sink_batch *batch);
 	/* Nothing more of this process: finish its streams. */
 	void (*leave)(struct sink *sink, struct sink_process *at);
-	/* The present accounts, JSON text: every second or so, and once at the end. */
-	int (*accounts)(struct sink *sink, const char *json);
+	/* The present accounts, JSON text: every second or so, and once at the end, as @last. */
+	int (*accounts)(struct sink *sink, const char *json, bool last);
 	/*
 	 * No event before @ns will come any more; facts of before it may, and the sink gives them a
 	 * later time. Called horizon_every_ns apart, or less often. @ns grows, unless a process

@@ -201,11 +201,12 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 
 /* ---- the rest of a sink ---- */
 
-static int flight_accounts(struct sink *sink, const char *json)
+static int flight_accounts(struct sink *sink, const char *json, bool last)
 {
 	struct flight *flight = (struct flight *)sink;
 	char *copy = strdup(json);
 
+	(void)last;
 	if (!copy)
 		return -ENOMEM;
 	free(flight->accounts);

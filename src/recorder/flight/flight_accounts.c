@@ -134,7 +134,7 @@ int flight_write_accounts(const struct flight_writer *writer, const char *accoun
 	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
 							    JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
-		rc = writer->sink->ops->accounts(writer->sink, text);
+		rc = writer->sink->ops->accounts(writer->sink, text, true);
 	json_object_put(root);
 	return rc;
 }

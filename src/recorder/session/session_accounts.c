@@ -276,7 +276,7 @@ static bool add_processes(struct json_text *json, const struct session *session,
 	return !json->failed;
 }
 
-int session_write_accounts(const struct session *session, struct sink *sink)
+int session_write_accounts(const struct session *session, struct sink *sink, bool last)
 {
 	struct json_text json = { 0 };
 	struct json_object *root;
@@ -285,7 +285,7 @@ int session_write_accounts(const struct session *session, struct sink *sink)
 	if (!sink->ops->accounts)
 		return 0;
 	root = accounts(session, sink);
-	rc = add_processes(&json, session, sink, root) ? sink->ops->accounts(sink, json.text)
+	rc = add_processes(&json, session, sink, root) ? sink->ops->accounts(sink, json.text, last)
 						       : -ENOMEM;
 	json_object_put(root);
 	free(json.text);

@@ -255,7 +255,8 @@ void session_account_process(struct json_text *json, const struct sink_process *
 /** session_add_account() - add what a sink has of one process to the sums. */
 void session_add_account(struct session_stats *stats, const struct sink_process *at);
 
-/** session_write_accounts() - give @sink the accounts as they stand. Return: 0; -errno. */
-int session_write_accounts(const struct session *session, struct sink *sink);
+/** session_write_accounts() - give @sink the accounts as they stand; @last: it is complete. Return:
+ * 0; -errno. */
+int session_write_accounts(const struct session *session, struct sink *sink, bool last);
 
 #endif

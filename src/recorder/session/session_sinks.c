@@ -144,7 +144,7 @@ static int finish_sink(struct session *session, struct sink *sink, struct sessio
 		       struct kymo_err *err)
 {
 	const bool gone = sink_is_gone(sink, true);
-	const int rc = session_write_accounts(session, sink);
+	const int rc = session_write_accounts(session, sink, true);
 	int result;
 
 	session_sink_stats(session, sink, stats);
@@ -297,5 +297,5 @@ void session_keep_accounts(struct session *session)
 	/* Failures are ignored: the next call tries again, and a directory that is gone is noticed
 	 * elsewhere. */
 	for (unsigned i = 0; i < session->drain.sink_count; i++)
-		(void)session_write_accounts(session, session->drain.sink[i]);
+		(void)session_write_accounts(session, session->drain.sink[i], false);
 }

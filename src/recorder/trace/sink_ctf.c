@@ -11,6 +11,7 @@
 
 #include "accounts/accounts.h"
 #include "recorder/trace/packer.h"
+#include "recorder/trace/reserve.h"
 #include "recorder/trace/sink_ctf_internal.h"
 #include "recorder/trace/trace_dir.h"
 
@@ -86,12 +87,18 @@ static void sink_ctf_leave(struct sink *sink, struct sink_process *at)
 
 /* ---- accounts and end ---- */
 
-static int sink_ctf_accounts(struct sink *sink, const char *json)
+static int sink_ctf_accounts(struct sink *sink, const char *json, bool last)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
+	int rc;
 
 	ctf->accounts = strlen(json);
-	return trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
+	rc = trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
+	if (last && (rc == -ENOSPC || rc == -EDQUOT))
+		rc = reserve_use(ctf->path, ACCOUNTS_FILE, json, ctf->accounts) == 0 ? 0 : rc;
+	if (!last && rc == 0)
+		reserve_keep(ctf->path, ACCOUNTS_FILE, ctf->accounts);
+	return rc;
 }
 
 /* With a limit on the size of all chunks, no list: it would grow without limit, while the chunks of
@@ -139,6 +146,8 @@ static void sink_ctf_close(struct sink *sink)
 		if (chunked && !empty)
 			chunks_unmake(&ctf->chunks, &ctf->chunks.now);	/* it has nothing new */
 	}
+	if (ctf->path)
+		reserve_end(ctf->path, ACCOUNTS_FILE);
 	if (empty && ctf->path)
 		trace_dir_remove_empty(ctf->path, ctf->existed);
 	if (ctf->chunks.packer && !chunked && (!empty || beside))

@@ -172,6 +172,20 @@ class Case:
         require((totals['recorded'], totals['dropped'], totals['unwritten']) == (recorded, discarded, 0),
                 'kymo.json says %s, the trace has %d and %d' % (totals, recorded, discarded))
 
+    def check_accounts(self):
+        """The accounts are complete, and so is what is told of them, where the files do not show what they lack."""
+        with open(os.path.join(self.trace, 'kymo.json')) as f:
+            accounts = json.load(f)
+        totals = accounts['totals']
+        lost = totals['dropped'] + totals['unwritten']
+        require(accounts['ended'], 'kymo.json does not say that it ended')
+        require(lost and totals['recorded'] + lost == sum(self.noted()), '%s are not %d' % (totals, sum(self.noted())))
+        require(os.listdir(self.trace).count('kymo.json.reserve') == 0, 'the reserve is still there')
+        info = subprocess.run([KYMO, 'info', self.trace], stdout=subprocess.PIPE, text=True)
+        require('Lost events: %d\n' % lost in info.stdout, info.stdout)
+        report = subprocess.run([KYMO, 'report', self.trace], stdout=subprocess.PIPE, text=True)
+        require('Lost: %d events\n' % lost in report.stdout, report.stdout[:1000])
+
     def close(self):
         for process in self.program, self.recorder:
             if process.poll() is None:
@@ -257,25 +271,48 @@ class Faults:
 
 # ---- cases ----
 
+def fill(path):
+    with open(path, 'wb', buffering=0) as f:
+        size = 1 << 20
+        while size:     # to the last page
+            try:
+                f.write(bytes(size))
+            except OSError:
+                size //= 2
+
+
 def full(root):
     place = mount(root, '-t', 'tmpfs', '-o', 'size=64M', 'none')
     filler = os.path.join(place, 'filler')
-
-    def fill():
-        with open(filler, 'wb', buffering=0) as f:
-            size = 1 << 20
-            while size:     # to the last page
-                try:
-                    f.write(bytes(size))
-                except OSError:
-                    size //= 2
-
     case = Case(root, place)
     try:
-        comes_and_goes(case, fill, lambda: os.unlink(filler), 'No space left', 'free space')
+        comes_and_goes(case, lambda: fill(filler), lambda: os.unlink(filler), 'No space left', 'free space')
     finally:
         case.close()
         unmount(place)
+
+
+def full_to_the_end(root):
+    """Nobody frees space: the trace says all the same how much it lacks."""
+    for name, make in ('tmpfs', lambda part: mount(part, '-t', 'tmpfs', '-o', 'size=64M', 'none')), ('ext4', mount_ext4):
+        part = os.path.join(root, name)
+        os.mkdir(part)
+        try:
+            place = make(part)
+        except Skip as why:
+            print('disk.py: full_to_the_end: %s is left out: %s' % (name, why))
+            continue
+        case = Case(part, place)
+        try:
+            fill(os.path.join(place, 'filler'))
+            case.wait_until_said('cannot write to ' + case.trace)
+            case.go_on(FULL_RINGS)
+            case.end_program()
+            case.end_recorder(1)
+            case.check_accounts()
+        finally:
+            case.close()
+            unmount(place)
 
 
 def limit_on_files(root):
@@ -531,7 +568,7 @@ def taken_away(case, take):
 def main():
     failed = False
     only = sys.argv[1:]
-    for case in full, limit_on_files, quota, refuses, slow, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above, removed_of_one:
+    for case in full, full_to_the_end, limit_on_files, quota, refuses, slow, read_only, read_only_at_once, hangs, removed, removed_in_chunks, removed_partly, removed_above, removed_of_one:
         if only and case.__name__ not in only:
             continue
         root = tempfile.mkdtemp(prefix='kymo-disk-')
