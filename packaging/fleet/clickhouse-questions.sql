@@ -4,20 +4,20 @@
 
 -- Which chains of which robots were slowest in the last day?
 -- (The windows of a chain are added up bucket by bucket first. ARRAY JOIN repeats what is beside a bucket, so that is a number
--- instead of the names, and blocks are small.)
+-- instead of the names, and blocks are small. fleet.md and grafana-clickhouse.json have the same question.)
 SELECT any(names.1) AS robot, any(names.2) AS entity,
        least(greatest(quantileExactWeighted(0.99)(if(is_zero, 0., pow(2, (bucket + 0.5) / pow(2, scale))), weight),
                       toFloat64(min(least_ns))), toFloat64(max(most_ns))) / 1e6 AS p99_ms, sum(weight) AS arrivals
-FROM (SELECT chain, scale, bucket, is_zero, sum(values) AS weight, min(min_ns) AS least_ns, max(max_ns) AS most_ns
-      FROM (SELECT cityHash64(robot, entity) AS chain, scale, bucket_offset, min_ns, max_ns, zero_count, buckets
+FROM (SELECT id, scale, bucket, is_zero, sum(values) AS weight, min(min_ns) AS least_ns, max(max_ns) AS most_ns
+      FROM (SELECT cityHash64(robot, entity) AS id, scale, bucket_offset, min_ns, max_ns, zero_count, buckets
             FROM kymo_windows FINAL
             WHERE entity_kind = 'chain' AND metric = 'latency'
               AND window_start > (SELECT max(window_start) - 86400000000000 FROM kymo_windows))
       ARRAY JOIN arrayPushFront(buckets, zero_count) AS values, arrayEnumerate(arrayPushFront(buckets, zero_count)) AS i
-      GROUP BY chain, scale, bucket_offset + i - 2 AS bucket, i = 1 AS is_zero)
-ANY LEFT JOIN (SELECT DISTINCT cityHash64(robot, entity) AS chain, (robot, entity) AS names
-               FROM kymo_windows WHERE entity_kind = 'chain') USING chain
-GROUP BY chain ORDER BY p99_ms DESC LIMIT 10
+      GROUP BY id, scale, bucket_offset + i - 2 AS bucket, i = 1 AS is_zero) AS added
+ANY LEFT JOIN (SELECT DISTINCT cityHash64(robot, entity) AS id, (robot, entity) AS names
+               FROM kymo_windows WHERE entity_kind = 'chain') AS named USING id
+GROUP BY id ORDER BY p99_ms DESC LIMIT 10
 SETTINGS max_block_size = 8192;
 
 -- Which robots lost messages, and on which topics?

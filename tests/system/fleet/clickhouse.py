@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_chdb import available, chdb
 from lib_clickhouse import start
 from lib_parquet import read
 from lib_test import KYMO, SHARED, SOURCE, check, existing, in_directory, private, query, run, running, skip, until
@@ -30,6 +31,7 @@ def value(told, of):
 
 
 def test(directory):
+    one_form()
     traces = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf"))
     if not shutil.which("clickhouse-server"):
         skip("no clickhouse-server; apt install clickhouse-server")
@@ -67,6 +69,8 @@ def test(directory):
         left_out(server, directory, trace)
         incidents(server, directory)
         dashboard(server)
+        slowest(server)
+        current(directory, path, server)
         buffered(server, directory, trace, body)
         in_little_memory(server)
 
@@ -163,12 +167,14 @@ def buffered(server, directory, trace, body):
         until("rows of a fourth one", lambda: server.rows("SELECT count() FROM kymo_windows FINAL WHERE robot = 'packed'") == rows)
 
 
-def panels():
+MACROS = {"$__fromTime": "toDateTime(intDiv(1000, 1000))", "$__toTime": "toDateTime(intDiv(2000000000000, 1000))", "$__interval_s": "60"}
+
+
+def panels(macros=MACROS):
     """Return: the questions of Grafana's dashboard, after the plugin has put the time range in."""
     with open(os.path.join(SOURCE, "packaging", "fleet", "grafana-clickhouse.json"), encoding="utf-8") as file:
         found = [panel["targets"][0]["rawSql"] for panel in json.load(file)["panels"]]
-    for macro, text in (("$__fromTime", "toDateTime(intDiv(1000, 1000))"), ("$__toTime", "toDateTime(intDiv(2000000000000, 1000))"),
-                        ("$__interval_s", "60")):
+    for macro, text in macros.items():
         found = [sql.replace(macro, text) for sql in found]
     return found
 
@@ -177,6 +183,71 @@ def dashboard(server):
     """Each question of the dashboard has an answer."""
     for sql in panels():
         check("$" not in sql and server.rows(sql), sql, "has no answer")
+
+
+RANGE = ("window_start >= toInt64(toUnixTimestamp($__fromTime)) * 1000000000 AND "
+         "window_start < toInt64(toUnixTimestamp($__toTime)) * 1000000000")
+
+
+def one_form():
+    """The slowest chains are asked for in one form: in clickhouse-questions.sql, in the docs and in the dashboard."""
+    shipped, written = flat(questions()[0]), flat(documented())
+    check(shipped == written, "the docs ask for the slowest chains in another form", written)
+    for part, of_panel in ((r"window_start > \(SELECT.*?FROM kymo_windows\)", RANGE), (r"AS entity, least", "AS chain, least"),
+                           (r"/ 1e6 AS p99_ms", "/ 1e9 AS p99, max(most_ns) / 1e9 AS longest"), ("p99_ms", "p99"), ("LIMIT 10", "LIMIT 20")):
+        shipped, changed = re.subn(part, of_panel.replace("\\", r"\\"), shipped, count=1)
+        check(changed, part, "is not in the question")
+    check(shipped == panels({})[1], "the dashboard asks for the slowest chains in another form", shipped)
+
+
+def flat(sql):
+    return re.sub(r"\( ", "(", " ".join(sql.split()))
+
+
+def documented():
+    """Return: the question of docs/answers/fleet.md about the slowest chains."""
+    with open(os.path.join(SOURCE, "docs", "answers", "fleet.md"), encoding="utf-8") as file:
+        sql = re.search(r"```sql\n(-- the slowest chains.*?);\n```", file.read(), re.S)[1]
+    return "\n".join(line for line in sql.split("\n") if not line.startswith("--"))
+
+
+def slowest(server):
+    """The slowest chains, of a day and over time, are those of the windows' buckets added up here."""
+    of_chain, over_time = {}, {}
+    for robot, entity, time, *row in server.rows(
+            "SELECT robot, entity, intDiv(window_start, 1000000000), zero_count, scale, bucket_offset, buckets, min_ns, max_ns "
+            "FROM kymo_windows FINAL WHERE entity_kind = 'chain' AND metric = 'latency'"):
+        of_chain.setdefault((robot, entity), []).append(row)
+        over_time.setdefault((int(time), robot), []).append(row)
+    check(len(of_chain) > 2 and len(over_time) > 2, of_chain.keys(), over_time.keys())
+    of_chain, over_time = ({key: p99(rows) for key, rows in of.items()} for of in (of_chain, over_time))
+    for sql, unit, most in (questions()[0], 1e6, 10), (documented(), 1e6, 10), (panels()[1], 1e9, 20):
+        told = server.rows(sql)
+        check([near(row[2] * unit) for row in told] == [near(one) for one in sorted(of_chain.values(), reverse=True)[:most]], sql, told)
+        check(all(near(row[2] * unit) == near(of_chain[row[0], row[1]]) for row in told), sql, told)
+    over = panels({**MACROS, "$__interval_s": "1"})[0]
+    told = {(at, robot): near(seconds * 1e9) for at, robot, seconds in
+            server.rows(f"SELECT toUnixTimestamp(time), robot, p99 FROM ({over})")}
+    check(told == {key: near(one) for key, one in over_time.items()}, told, over_time)
+
+
+def near(ns):
+    return round(float(ns), 1)
+
+
+def p99(rows):
+    """The nearest rank of rows (zeros, scale, first bucket, buckets, least, most); a bucket is its middle."""
+    counts = {}
+    for zeros, scale, first, buckets, *_ in rows:
+        counts[0.] = counts.get(0., 0) + int(zeros)
+        for number, count in enumerate(buckets):
+            middle = 2 ** ((int(first) + number + 0.5) / 2 ** int(scale))
+            counts[middle] = counts.get(middle, 0) + int(count)
+    rank, least, most = 0.99 * sum(counts.values()), min(int(row[4]) for row in rows), max(int(row[5]) for row in rows)
+    for middle in sorted(counts):
+        rank -= counts[middle]
+        if rank <= 0:
+            return min(max(middle, least), most)
 
 
 def in_little_memory(server):
@@ -192,9 +263,24 @@ def in_little_memory(server):
             check(server.rows(sql), "no answer", sql)
 
 
-def questions():
-    with open(os.path.join(SOURCE, "packaging", "fleet", "clickhouse-questions.sql"), encoding="utf-8") as file:
+def questions(name="clickhouse-questions.sql"):
+    """Return: the statements of a file of packaging/fleet."""
+    with open(os.path.join(SOURCE, "packaging", "fleet", name), encoding="utf-8") as file:
         return " ".join(line for line in file.read().splitlines() if not line.startswith("--")).split(";")[:-1]
+
+
+def current(directory, parquet, server):
+    """A current ClickHouse answers every question, too, and names the same slowest chains."""
+    if not available():
+        print("skipped in part: no current ClickHouse; npm install chdb, and KYMO_NODE_MODULES")
+        return
+    place = os.path.join(directory, "current")
+    os.mkdir(place)
+    tables, asked = questions("clickhouse.sql"), [*questions(), documented(), *panels()]
+    told = chdb(*tables, f"INSERT INTO kymo_windows SELECT * FROM file('{parquet}')", *asked, directory=place)[len(tables) + 1:]
+    check(len(told) == len(asked) and None not in told, "questions without an answer", told)
+    chains = [[(*row[:2], near(row[2] * 1e6)) for row in rows if row[0] == "r2d2"] for rows in (told[0], server.rows(asked[0]))]
+    check(chains[0] and sorted(chains[0]) == sorted(chains[1]), "other chains are the slowest", *chains)
 
 
 NAME = "/sc\"an'); DROP TABLE kymo_windows --\n\\"
