@@ -70,6 +70,7 @@ def main():
     executor.add_node(node)
     executor.wait_for_ready_callbacks()
     run(execute(executor._take_timer(node.timer)))
+    executor.spin_once(10**9)
     run(execute(node.guard.callback))
     for task in (executor.create_task(node.hear, 'task'), executor.create_task(node.steps, 'function'),
                  executor.create_task(node.steps('coroutine'))):

@@ -47,7 +47,7 @@ def test_callbacks(kymo_record, way):
     assert recording.query("SELECT source FROM callbacks WHERE kind = 'client'") == [{'source': '/multiply'}]
     symbols = {row['raw_symbol'] for row in recording.query('SELECT raw_symbol FROM callbacks')}
     assert {name.split('.', 1)[1] for name in symbols} == {
-        f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail', 'guarded', 'steps')}
+        f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail', 'guarded', 'steps')} | {'executors.Executor.spin_once'}
     assert recording.query('SELECT type FROM executors') == [{'type': 'single_threaded_executor'}]
     groups = {row['topic_name']: row['type'] for row in recording.query(
         'SELECT s.topic_name, g.type FROM callback_groups g LEFT JOIN subscriptions s ON s.callback_group_id = g.id')}
@@ -57,6 +57,9 @@ def test_callbacks(kymo_record, way):
     recording.assert_order('rcl_subscription_init', 'rclcpp_subscription_init', 'rclcpp_subscription_callback_added',
                            'rclcpp_callback_register', 'callback_start', 'callback_end')
     recording.assert_count('rclcpp_timer_link_node', 2, 2)
+    assert {row['period_ns']: row['symbol'].split('.')[-1] for row in recording.query(
+        'SELECT t.period_ns, c.symbol FROM timers t JOIN callbacks c ON c.timer_id = t.id')} == {
+            10**7: 'tick', 10**8: 'fail', 10**9: 'spin_once'}
 
 
 def test_a_timer_that_awaits(kymo_record, tmp_path):

@@ -226,10 +226,23 @@ def _is_of_rclpy(callback):
     return (getattr(callback, '__module__', None) or '').split('.')[0] == 'rclpy'
 
 
+# Timers that rclpy makes for itself call nothing: the one that ends a spin_once() with a timeout is in no group.
+_SPIN_TIMER, _RATE_TIMER = b'rclpy.executors.Executor.spin_once', b'rclpy.timer.Rate'
+
+
+def _name_timer(tracer, timer):
+    symbol = _SPIN_TIMER if timer.callback_group is None else _RATE_TIMER
+    _tell_timer(tracer, timer, id(symbol))
+    tracer.rclcpp_callback_register(id(symbol), symbol)
+
+
 def wrap(tracer, entity, tell):
     """Record the facts of an entity of rclpy, and wrap its callback. An error leaves the entity unchanged."""
     try:
         callback = entity.callback
+        if callback is None and tell is _tell_timer:
+            _name_timer(tracer, entity)
+            return
         if not callable(callback) or _is_ours(callback) or (tell is _tell_nothing and _is_of_rclpy(callback)):
             return
         call, address = _wrapper(tracer, callback)

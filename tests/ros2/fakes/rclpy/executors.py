@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How executors run callbacks."""
+import ctypes
 import inspect
+
+from .rcl import Handle, trace
+from .timer import Timer
 
 
 class _rclpy:
@@ -53,6 +57,13 @@ class Executor:
 
     def wait_for_ready_callbacks(self):
         self._waits.wait(10**6)
+
+    def spin_once(self, timeout_ns):
+        """Nothing is ready: a timer of its own ends the wait."""
+        handle = Handle()
+        trace('rcl_timer_init', handle.pointer, ctypes.c_int64(timeout_ns))
+        Timer(handle, None)
+        self._waits.wait(timeout_ns)
 
     def _take_timer(self, timer):
         return timer.callback

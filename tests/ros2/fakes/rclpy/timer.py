@@ -3,6 +3,7 @@
 
 
 class Timer:
-    def __init__(self, handle, callback):
+    def __init__(self, handle, callback, callback_group=None):
         self.handle = handle
         self.callback = callback
+        self.callback_group = callback_group
