@@ -2,9 +2,9 @@
 /*
  * The update loop of ros2_control, which has no tracepoints: read(), update()
  * and write() of the controller manager, and within them read() and write() of
- * each hardware component. Each is recorded as a callback that runs on the
- * loop's thread, so what a controller publishes in update() belongs to that
- * run.
+ * each hardware component, and update() of each controller. Each is recorded as
+ * a callback that runs on the loop's thread, so what a controller publishes in
+ * update() belongs to that run.
  *
  * The callback's address in the trace is that of the object plus a small
  * number, where no object can be. Its name is told once, and again if another
@@ -131,3 +131,77 @@ static void component_begins(struct kymo_call *call, unsigned verb, void **known
 	}
 COMPONENT(read, READ)
 COMPONENT(write, WRITE)
+
+/* ---- controllers ---- */
+
+/* The words of an object begin with the address of the functions of its class,
+ * two words into the class's table. */
+static bool is_of_class(uintptr_t object, uintptr_t table)
+{
+	return *(const uintptr_t *)object == table + 2 * sizeof(uintptr_t);
+}
+
+/*
+ * ControllerInterfaceBase::trigger_update(time, period) has one mangled name and two types of
+ * results: a pair in a register up to 4.20, a structure in memory from 4.21 on, whose address is an
+ * argument before `this` on x86-64. The time tells which: it is the argument after `this`. All the
+ * words that are looked at are references to objects with virtual functions, in both versions.
+ */
+static uintptr_t controller_of(const struct kymo_call *call)
+{
+	static void *known;
+	const uintptr_t table =
+		(uintptr_t)kymo_below(&known, "_ZTVN6rclcpp4TimeE", call->caller, NULL);
+
+	if (!table)
+		return 0;
+	if (is_of_class(call->second, table))
+		return call->first;
+	return is_of_class(call->first, table) ? call->self : 0;
+}
+
+/* An asynchronous controller runs update() on a thread of its own; the loop only wakes that. */
+static bool is_async(uintptr_t controller, const void *caller)
+{
+	static void *known;
+	bool (*ask)(uintptr_t) = (bool (*)(uintptr_t))kymo_below(
+		&known, "_ZNK20controller_interface23ControllerInterfaceBase8is_asyncEv", caller,
+		NULL);
+
+	return ask && ask(controller);
+}
+
+static const char *name_of(uintptr_t controller, const void *caller)
+{
+	static void *getter, *known;
+	const void *node = kymo_handle_of(
+		&getter, "_ZN20controller_interface23ControllerInterfaceBase8get_nodeEv",
+		(uintptr_t)&controller, caller);
+	const char *(*get)(const void *) = (const char *(*)(const void *))kymo_below(
+		&known, "_ZNK16rclcpp_lifecycle13LifecycleNode8get_nameEv", caller, NULL);
+	const char *name = node && get ? get(node) : NULL;
+
+	return name ? name : "controller";
+}
+
+void kymo_controller_updates(struct kymo_call *call)
+{
+	const char *name;
+
+	call->kept[0] = 0;
+	if (!kymo_enable_byte(KYMO_POINT_callback_start))
+		return;
+	call->kept[0] = controller_of(call);
+	if (!call->kept[0] || is_async(call->kept[0], call->caller)) {
+		call->kept[0] = 0;
+		return;
+	}
+	name = name_of(call->kept[0], call->caller);
+	begins(call->kept[0], UPDATE, name, strlen(name));
+}
+
+void kymo_controller_update_ends(struct kymo_call *call)
+{
+	if (call->kept[0])
+		ends(call->kept[0], UPDATE);
+}

@@ -83,27 +83,71 @@ void kymo_nothing(struct kymo_call *call)
 	(void)call;
 }
 
-#define SYMBOL(symbol, library, from, to, before, after, tells, text)                         \
-	KYMO_EXPORT kymo_function symbol;                                                     \
-	KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,      \
-				     uintptr_t e, uintptr_t f)                                \
-	{                                                                                     \
-		static void *known;                                                           \
-		const void *caller = __builtin_return_address(0);                             \
-		kymo_function *real =                                                         \
-			(kymo_function *)kymo_below(&known, #symbol, caller, (void *)symbol); \
-		struct kymo_call call = { .self = a,                                          \
-					  .first = b,                                         \
-					  .second = c,                                        \
-					  .third = d,                                         \
-					  .caller = caller,                                   \
-					  .real = real };                                     \
-                                                                                              \
-		if (!real) /* impossible: somebody defines it */                    \
-			__builtin_trap();                                                     \
-		kymo_##before(&call);                                                         \
-		call.result = real(a, b, c, d, e, f);                                         \
-		kymo_##after(&call);                                                          \
-		return call.result;                                                           \
+/* What a hook does; @result: calls the real function. */
+#define HOOK_BODY(symbol, before, after, result_of_real)                                       \
+	static void *known;                                                                    \
+	const void *caller = __builtin_return_address(0);                                      \
+	kymo_function *real =                                                                  \
+		(kymo_function *)kymo_below(&known, #symbol, caller, (void *)symbol);          \
+	struct kymo_call call = {                                                              \
+		.self = a, .first = b, .second = c, .third = d, .caller = caller, .real = real \
+	};                                                                                     \
+                                                                                               \
+	if (!real) /* impossible: somebody defines it */                                       \
+		__builtin_trap();                                                              \
+	kymo_##before(&call);                                                                  \
+	call.result = result_of_real;                                                          \
+	kymo_##after(&call);                                                                   \
+	return call.result;
+
+#define SYMBOL(symbol, library, from, to, before, after, tells, text)                    \
+	KYMO_EXPORT kymo_function symbol;                                                \
+	KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, \
+				     uintptr_t e, uintptr_t f)                           \
+	{                                                                                \
+		HOOK_BODY(symbol, before, after, real(a, b, c, d, e, f))                 \
 	}
+
+/*
+ * A result in memory. On x86-64, its address is the first argument and is returned: a hook like the
+ * others passes both on. On aarch64, its address is in register x8, which C does not know. There
+ * the exported hook copies it to where the seventh argument is, and hook_<symbol>() calls the real
+ * function by way of kymo__call_with_x8().
+ */
+#ifdef __aarch64__
+uintptr_t kymo__call_with_x8(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t x8,
+			     kymo_function *real) __attribute__((visibility("hidden")));
+/* A function that begins with "bti c" may be jumped to with x16. */
+__asm__(".pushsection .text\n"
+	".global kymo__call_with_x8\n"
+	".hidden kymo__call_with_x8\n"
+	".type kymo__call_with_x8, %function\n"
+	"kymo__call_with_x8:\n"
+	"\thint #34\n" /* bti c */
+	"\tmov x8, x4\n"
+	"\tmov x16, x5\n"
+	"\tbr x16\n"
+	".size kymo__call_with_x8, . - kymo__call_with_x8\n"
+	".popsection\n");
+
+#define SYMBOL_WITH_MEMORY(symbol, library, from, to, before, after, tells, text)                \
+	KYMO_EXPORT kymo_function symbol;                                                        \
+	uintptr_t hook_##symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, \
+				uintptr_t f, uintptr_t x8)                                       \
+		__attribute__((used, visibility("hidden")));                                     \
+	uintptr_t hook_##symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, \
+				uintptr_t f, uintptr_t x8)                                       \
+	{                                                                                        \
+		(void)e, (void)f;                                                                \
+		HOOK_BODY(symbol, before, after, kymo__call_with_x8(a, b, c, d, x8, real))       \
+	}                                                                                        \
+	__asm__(".pushsection .text\n"                                                           \
+		".global " #symbol "\n"                                                          \
+		".type " #symbol ", %function\n" #symbol ":\n"                                   \
+		"\thint #34\n"                                                                   \
+		"\tmov x6, x8\n"                                                                 \
+		"\tb hook_" #symbol "\n"                                                         \
+		".size " #symbol ", . - " #symbol "\n"                                           \
+		".popsection\n");
+#endif
 #include "abi/symbols.def"

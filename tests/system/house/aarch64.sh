@@ -123,6 +123,23 @@ exact libraries "$(produced)"
 record periodic "$work/loop"
 [ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || die "$(cat "$work/text")"
 
+# Controllers of ros2_control: a result in memory, whose address is in a register of its own, and a pair.
+if command -v aarch64-linux-gnu-g++ >/dev/null; then
+	cxx="aarch64-linux-gnu-g++ -std=c++17 -O1 -fPIC -Iexamples/tracetools-stub -Isrc"
+	for pair in "" -DPAIR; do
+		libraries="-L$work -ltracetools -Wl,-rpath,$work"
+		for library in hardware_interface:HARDWARE controller_interface:CONTROLLER controller_manager:MANAGER; do
+			$cxx $pair "-D${library#*:}" -shared -o "$work/lib${library%:*}.so" tests/rclcpp/control.cpp $libraries
+			libraries="-l${library%:*} $libraries"
+		done
+		$cxx $pair -o "$work/control" tests/rclcpp/control.cpp $libraries
+		record "control$pair" -E "$preload" "$work/control" 20
+		[ "$(grep -c 'symbol = "arm_controller::update"' "$work/text")" = 1 ] || die "$(cat "$work/text")"
+		# Of each cycle: three of the manager, four of two components, three of three controllers, one of the planner.
+		[ "$(grep -c 'ros2:callback_start: ' "$work/text")" = 220 ] || die "$(grep -c callback_start "$work/text")"
+	done
+fi
+
 # What kymo attach changes in a program, without the ptrace that the emulator lacks: bound lazily and at once, and with a PLT of no
 # entries of its own.
 $cc $flags -shared -fPIC -o "$work/libkymo-attach.so" src/inside/attach/attach.c

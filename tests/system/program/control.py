@@ -13,27 +13,47 @@ CYCLES = 50
 GRIPPER = "a gripper whose name has more than fifteen letters"
 
 
-def main(work):
-    require()
-    source, include, stub = f"{SOURCE}/tests/rclcpp/control.cpp", [f"-I{SOURCE}/examples/tracetools-stub", f"-I{SOURCE}/src"], f"{BUILD}/stub/jazzy/lib"
+# Each: how deep it runs, how many messages it publishes, how often it ran.
+MANAGER = {f"ControllerManager::{verb}": (0, 0, CYCLES) for verb in ("read", "update", "write")}
+COMPONENTS = {f"{name}::{verb}": (1, 0, CYCLES) for name in ("arm", GRIPPER) for verb in ("read", "write")}
+# An asynchronous controller has no update() in the loop. A run that throws has no end.
+CONTROLLERS = {"failing::update": (1, 0, CYCLES // 2), "joint_state_broadcaster::update": (1, CYCLES, CYCLES), "arm_controller::update": (1, 0, CYCLES)}
+
+
+def compile_all(work, stub, *flags):
+    source, include = f"{SOURCE}/tests/rclcpp/control.cpp", [f"-I{SOURCE}/examples/tracetools-stub", f"-I{SOURCE}/src", *flags]
     linked = [f"-L{work}", f"-L{stub}", "-ltracetools"]
-    run(*COMPILE, "-DHARDWARE", *include, "-shared", "-o", f"{work}/libhardware_interface.so", source, *linked)
-    run(*COMPILE, "-DMANAGER", *include, "-shared", "-o", f"{work}/libcontroller_manager.so", source, "-lhardware_interface", *linked)
-    run(*COMPILE, *include, "-o", f"{work}/control", source, "-lcontroller_manager", "-lhardware_interface", *linked)
-    trace = f"{work}/trace"
-    record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={work}:{stub}", f"{work}/control", str(CYCLES))
+    libraries = []
+    for library, define in ("hardware_interface", "HARDWARE"), ("controller_interface", "CONTROLLER"), ("controller_manager", "MANAGER"):
+        run(*COMPILE, f"-D{define}", *include, "-shared", "-o", f"{work}/lib{library}.so", source, *libraries, *linked)
+        libraries.insert(0, f"-l{library}")
+    run(*COMPILE, *include, "-o", f"{work}/control", source, *libraries, *linked)
+
+
+def compare(trace):
     runs = {row["symbol"]: row for row in query(
-        trace, "SELECT c.symbol, count(*) AS n, min(i.depth) AS depth, sum(i.published) AS published FROM callback_instances i "
-               "JOIN callbacks c ON c.id = i.callback_id WHERE c.symbol LIKE '%::%' GROUP BY c.id")}
-    wanted = {"ControllerManager::read": (0, 0), "ControllerManager::update": (0, CYCLES), "ControllerManager::write": (0, 0),
-              "arm::read": (1, 0), "arm::write": (1, 0), f"{GRIPPER}::read": (1, 0), f"{GRIPPER}::write": (1, 0)}
-    check({name: (row["depth"], row["published"]) for name, row in runs.items()} == wanted, runs)
-    check(all(row["n"] == CYCLES for row in runs.values()), runs)
+        trace, "SELECT c.symbol, count(*) AS n, min(i.depth) AS depth, sum(i.published) AS published "
+               "FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id WHERE c.symbol LIKE '%::%' GROUP BY c.id")}
+    wanted = dict(MANAGER, **COMPONENTS, **CONTROLLERS)
+    check({name: (row["depth"], row["published"], row["n"]) for name, row in runs.items()} == wanted, runs)
+    check([row["n"] for row in query(trace, "SELECT count(*) AS n FROM unfinished_instances")] == [CYCLES // 2])
     nested = query(trace, "SELECT DISTINCT p.symbol AS outer, c.symbol AS inner FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id "
                           "JOIN callback_instances o ON o.id = i.parent_id JOIN callbacks p ON p.id = o.callback_id")
-    check(sorted((row["outer"].split("::")[1], row["inner"].split("::")[1]) for row in nested) == [("read", "read")] * 2 + [("write", "write")] * 2, nested)
+    check(sorted((row["outer"].split("::")[1], row["inner"]) for row in nested) ==
+          sorted((name.split("::")[1], name) for name in (*COMPONENTS, *CONTROLLERS)), nested)
     chains = answer("flow", trace)["chains"]
-    check([(chain["path"], chain["arrived"]) for chain in chains] == [("ControllerManager::update -> /joint_states -> /planner", CYCLES)], chains)
+    check([(chain["path"], chain["arrived"]) for chain in chains] == [("joint_state_broadcaster::update -> /joint_states -> /planner", CYCLES)], chains)
+
+
+def main(work):
+    require()
+    stub = f"{BUILD}/stub/jazzy/lib"
+    # The results of trigger_update() since 4.21.0, and before.
+    for flags in (), ("-DPAIR",):
+        compile_all(work, stub, *flags)
+        trace = f"{work}/trace{len(flags)}"
+        record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={work}:{stub}", f"{work}/control", str(CYCLES))
+        compare(trace)
 
 
 in_directory(main)
