@@ -59,6 +59,14 @@ struct report_realtime {
 	char looked_at[128]; /* "allocations, mutexes"; "nothing" */
 };
 
+/* The instance that fired the trigger of a snapshot, as `kymo why --at trigger` has it. */
+struct report_fired {
+	const char *name, *why; /* the chain or callback, and the sentence about it */
+	int64_t at_ns;          /* when it was under way, since 1970 */
+	int64_t begin_ns, total_ns;
+	uint64_t message; /* of a chain: its latest publication; 0: it is of a callback */
+};
+
 struct report_options {
 	enum table_format format;
 	const char *const *section;	/* names; none: what is usual */
@@ -104,13 +112,7 @@ struct report_options {
 	/* why the flight recorder wrote the trace; NULL: it did not */
 	const char *told_snapshot;
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
-	/*
-	 * What fired: a chain, or a glob of callbacks, and when it was under way, since 1970. NULL:
-	 * that is not known.
-	 */
-	const char *told_fired;
-	bool told_fired_chain;
-	int64_t told_fired_ns;
+	const struct report_fired *told_fired; /* NULL: what fired is not known */
 	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
 	const char *told_worst, *told_why;
 	const char *summary; /* write a summary to this file instead of tables; NULL: no */

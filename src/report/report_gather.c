@@ -99,7 +99,7 @@ static int new_chains(struct report *report, struct kymo_err *err)
 		chains.arrived = on_arrived;
 		chains.context = report;
 	}
-	chains.at_ns = o->page && o->told_fired ? o->told_fired_ns : 0;
+	chains.named_id = o->page && o->told_fired ? o->told_fired->message : 0;
 	return chains_create(&report->chains, report->model, &chains, err);
 }
 
@@ -110,7 +110,7 @@ static int new_callbacks(struct report *report, struct kymo_err *err)
 	struct chains_options chains;
 
 	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
-	callbacks.at_ns = o->page && o->told_fired ? o->told_fired_ns : 0;
+	callbacks.at_ns = o->page && o->told_fired ? o->told_fired->at_ns : 0;
 	return why_callbacks_create(&report->callbacks, report->model, &callbacks, err);
 }
 

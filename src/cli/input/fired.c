@@ -83,6 +83,15 @@ void fired_of(struct fired *fired, const char *trigger, const char *what, uint64
 	}
 }
 
+void fired_ask(const struct fired *fired, struct why_options *why)
+{
+	if (fired->is_chain)
+		why->pattern = fired->name;
+	else
+		why->callback = fired->name;
+	why->fired_ns = fired->took_ns;
+}
+
 bool fired_read(struct fired *fired, const struct accounts *accounts)
 {
 	const struct accounts_snapshot *of = &accounts->snapshot;

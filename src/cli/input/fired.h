@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "accounts/accounts.h"
+#include "report/why/report_why.h"
 
 #define FIRED_NAME_MAX 1024
 
@@ -32,6 +33,9 @@ struct fired {
  */
 void fired_of(struct fired *fired, const char *trigger, const char *what, uint64_t value,
 	      int64_t at_ns);
+
+/** fired_ask() - into @why: explain the instance that @fired is about. @fired must stay valid. */
+void fired_ask(const struct fired *fired, struct why_options *why);
 
 /**
  * fired_read() - the same of a snapshot. Return: false: @accounts are of no snapshot. Context: no

@@ -55,9 +55,11 @@ static char *default_name(const struct cli_traces *traces, char *buffer, size_t 
 }
 
 static int write_page(struct answer *answer, struct report_options *report,
-		      const struct report_page_request *request, struct kymo_err *err)
+		      const struct accounts *accounts, const struct report_page_request *request,
+		      struct kymo_err *err)
 {
 	struct report_explainer explainer = { answer, report };
+	struct report_told_fired fired;
 	int status;
 
 	if (!request->overwrite && strcmp(report->page, "-") != 0 && !access(report->page, F_OK))
@@ -71,6 +73,8 @@ static int write_page(struct answer *answer, struct report_options *report,
 	answer->progress.on &= !request->quiet;
 	report->progress = progress_trace;
 	report->progress_context = &answer->progress;
+	if (report_told_fired(accounts, answer, &fired, report, err))
+		return -1;
 	status = report_run(answer->reader, answer->traces.name, report, answer->table,
 			    &answer->lost, err);
 	progress_clear(&answer->progress);
@@ -101,7 +105,6 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 		.behaviour_failed = &(bool){ false },
 	};
 	struct answer answer;
-	struct fired fired;
 	int status;
 
 	if (answer_open(&answer, request->verb, argc, argv, request->times, err))
@@ -123,8 +126,7 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 				      : default_name(&answer.traces, name, sizeof(name));
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		report_told(answer.traces.path[i], &accounts[i], &report, request->quiet);
-	report_told_fired(&accounts[0], &fired, &report);
-	status = write_page(&answer, &report, request, err);
+	status = write_page(&answer, &report, &accounts[0], request, err);
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		accounts_free(&accounts[i]);
 	if (request->lost)

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "cli/input/input_traces.h"
-#include "report/why/report_why.h"
 
 static void warn(const struct accounts *accounts, const char *problem)
 {
@@ -53,15 +52,39 @@ void report_told(const char *path, struct accounts *accounts, struct report_opti
 	}
 }
 
-void report_told_fired(const struct accounts *accounts, struct fired *fired,
-		       struct report_options *report)
+int report_told_fired(const struct accounts *accounts, struct answer *answer,
+		      struct report_told_fired *told, struct report_options *report,
+		      struct kymo_err *err)
 {
-	if (report->traces > 1 || report->clock || !fired_read(fired, accounts) || !*fired->name ||
-	    fired->window_ns)
-		return;
-	report->told_fired = fired->name;
-	report->told_fired_chain = fired->is_chain;
-	report->told_fired_ns = fired->at_ns;
+	const struct fired *fired = &told->fired;
+	const struct why_said *said = &told->said;
+	struct why_options why = {
+		.worst = 1,
+		.begin_ns = report->begin_ns,
+		.end_ns = report->end_ns,
+		.align = report->align,
+		.progress = progress_trace,
+		.context = &answer->progress,
+	};
+
+	if (report->traces > 1 || report->clock || !fired_read(&told->fired, accounts) ||
+	    !*fired->name || fired->window_ns)
+		return 0;
+	why.at_ns = fired->at_ns;
+	fired_ask(fired, &why);
+	if (why_say(answer->reader, &why, &told->said, err))
+		return -1;
+	told->told = (struct report_fired){
+		.name = said->worst,
+		.why = said->why,
+		.at_ns = fired->at_ns,
+		.begin_ns = said->begin_ns,
+		.total_ns = said->total_ns,
+		.message = said->message,
+	};
+	if (*said->worst)
+		report->told_fired = &told->told;
+	return 0;
 }
 
 int report_explain(void *context, const char *ask, char *text, size_t size, struct kymo_err *err)

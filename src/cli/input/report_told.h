@@ -7,6 +7,7 @@
 #include "cli/input/answer.h"
 #include "cli/input/fired.h"
 #include "report/report.h"
+#include "report/why/report_why.h"
 
 /**
  * report_told() - what the recorder of the trace @path counted, into @report
@@ -18,12 +19,22 @@
 void report_told(const char *path, struct accounts *accounts, struct report_options *report,
 		 bool quiet);
 
+/* What fired, for report_options.told_fired. */
+struct report_told_fired {
+	struct fired fired;
+	struct why_said said;
+	struct report_fired told;
+};
+
 /**
- * report_told_fired() - for the page of a snapshot: the instance that fired, into @report
- * @fired: keeps its name, as long as @report
+ * report_told_fired() - for the page of a snapshot: what `kymo why --at trigger` says, into @report
+ * @told: must stay valid as long as @report
+ *
+ * Context: allocates, blocks. Return: 0, or -1 with @err.
  */
-void report_told_fired(const struct accounts *accounts, struct fired *fired,
-		       struct report_options *report);
+int report_told_fired(const struct accounts *accounts, struct answer *answer,
+		      struct report_told_fired *told, struct report_options *report,
+		      struct kymo_err *err);
 
 /* For report_options.explain_context. */
 struct report_explainer {

@@ -136,10 +136,8 @@ static int read_at(struct answer *answer, const char *at, struct why_options *wh
 	} else {
 		why->at_ns = fired->at_ns;
 	}
-	if (!why->pattern && !why->callback && *fired->name) {
-		*(fired->is_chain ? &why->pattern : &why->callback) = fired->name;
-		why->fired_ns = fired->took_ns;
-	}
+	if (!why->pattern && !why->callback && *fired->name)
+		fired_ask(fired, why);
 	return 0;
 }
 

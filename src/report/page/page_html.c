@@ -18,6 +18,14 @@ extern const unsigned long report_page_script_size;
 
 /* ---- what is read before any script runs ---- */
 
+static void put_fired(FILE *out, const struct report_fired *fired)
+{
+	if (!fired)
+		return;
+	page_put_element(out, "<p>It was ", fired->name, ": ");
+	page_put_element(out, "", fired->why, ".</p>\n");
+}
+
 static void put_findings(FILE *out, const struct page *page)
 {
 	char text[2400];
@@ -56,6 +64,7 @@ static void put_lead(FILE *out, const struct page *page)
 	}
 	if (page->report->options->told_snapshot)
 		page_put_element(out, "<p>The flight recorder fired: ", page->report->options->told_snapshot, "</p>\n");
+	put_fired(out, page->report->options->told_fired);
 	put_findings(out, page);
 }
 

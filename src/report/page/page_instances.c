@@ -68,7 +68,7 @@ static void choose_chains(struct page_around *around)
 		if (is_startup(page, new.number))
 			continue;
 		if (why_of_arrival(&new.instance, path,
-				   new.is_fired ? &path->stats->at : &path->stats->worst[0]))
+				   new.is_fired ? &path->stats->named : &path->stats->worst[0]))
 			page->failed = true;
 		else
 			keep(around, &new, OF_CHAINS);

@@ -99,8 +99,8 @@ void page_put_goals(struct page *page);
 void page_put_graph(struct page *page);
 void page_put_provenance(struct page *page);
 
-/* page_fired.c: the path of chains, or the callback, whose instance at told_fired_ns fired; NULL:
- * none is known. */
+/* page_fired.c: the path of chains, or the callback, whose instance fired, or contains what fired;
+ * NULL: none is known. */
 const void *page_fired(const struct page *page);
 
 /* page_instances.c: "instances": the worst ones with the threads around them; with the kernel's

@@ -84,6 +84,18 @@ static void put_processes(struct page *page)
 	json_text_close(&page->json, ']');
 }
 
+static void put_fired(struct page *page, const struct report_fired *fired)
+{
+	json_text_open(&page->json, "fired", '{');
+	json_text_string(&page->json, "name", fired->name);
+	json_text_string(&page->json, "why", fired->why);
+	if (fired->total_ns) {
+		page_put_time(page, "begin", fired->begin_ns);
+		json_text_i64(&page->json, "ns", fired->total_ns);
+	}
+	json_text_close(&page->json, '}');
+}
+
 void page_put_provenance(struct page *page)
 {
 	const struct report_options *o = page->report->options;
@@ -99,6 +111,8 @@ void page_put_provenance(struct page *page)
 	page_put_text(page, "command", o->page_command);
 	page_put_text(page, "rules", o->told_rules);
 	page_put_text(page, "snapshot", o->told_snapshot);
+	if (o->told_fired)
+		put_fired(page, o->told_fired);
 	if (o->clock)
 		page_put_text(page, "clock", simclock_text(o->clock, text, sizeof(text)));
 	json_text_open(&page->json, "traces", '[');

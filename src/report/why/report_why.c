@@ -432,6 +432,17 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 	return status;
 }
 
+static void say_instance(const struct why_answer *answer, struct why_said *said)
+{
+	const struct why_instance *instance = &answer->instance[0];
+
+	said->begin_ns = instance->begin_ns;
+	said->total_ns = instance->total_ns;
+	for (unsigned i = 0; answer->target.is_chain && i < instance->hops; i++)
+		if (instance->hop[i].publisher)
+			said->message = instance->hop[i].at.id;
+}
+
 int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
 	    struct why_said *said, struct kymo_err *err)
 {
@@ -445,6 +456,7 @@ int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
 	if (!status && answer->instances) {
 		why_target_label(answer, said->worst, sizeof(said->worst));
 		why_sentence(answer, 0, said->why, sizeof(said->why));
+		say_instance(answer, said);
 	} else if (!status && answer_others(answer, said, err) < 0) {
 		status = -1;
 	}

@@ -90,6 +90,9 @@ int why_flow_goals(struct kymo_ctf_reader *reader, const char *path,
 struct why_said {
 	char worst[4096]; /* the chain or the callback */
 	char why[2048];   /* "51.1 ms, usually 436 us: ..." */
+	/* The instance itself; total_ns 0: it is of a goal, a loop or a span. */
+	int64_t begin_ns, total_ns;
+	uint64_t message; /* of a chain: its latest publication; 0: it is of a callback */
 };
 
 /**

@@ -3,8 +3,11 @@
 # needs: one-thread
 """A trigger makes an incident, which is completed after the recorder; a command gets it, and one that hangs is ended; the
 oldest goes first; what a recorder left behind is found again; `kymo incidents` lists, shows, exports and removes."""
+import base64
+import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,9 +74,17 @@ def actions(incident):
     shutil.rmtree(tools)
 
 
+def on_page(path):
+    """Return: the data of a page, and in `fired` the instance that fired."""
+    with open(path) as file:
+        data = json.loads(gzip.decompress(base64.b64decode(re.search(r'id=data>([^<]*)<', file.read())[1])))
+    data['fired'], = (instance for instance in data['instances'] if instance.get('fired'))
+    return data
+
+
 def receiver(place):
     """A trigger about a chain fires when the callback that receives its last message ends: the finding and `kymo why --at trigger`
-    explain that instance with this callback, also if less than half of the time came after that message was published."""
+    explain that instance with this callback, and the page names it, also if less than half of the time came after that message was published."""
     chain = '/sensing/image_raw -> /perception/image_filtered'
     whole = '/sensing/image_raw -> /perception/filter -> /perception/image_filtered -> /perception/fusion'
     ran = '/perception/fusion /perception/image_filtered ran 1.52 ms'      # of 3.20 ms, 1.68 ms are before the last message
@@ -93,6 +104,10 @@ def receiver(place):
                  done['finding'].startswith(f'{whole}: {value / 1e6:.2f} ms') and cause in done['finding'], done)
             why = json.loads(kymo('why', os.path.join(place, name, 'trace'), '--at', 'trigger', '--format', 'json'))
             need(why['chain'] == whole and [(i['begin_ns'], i['latency_ns']) for i in why['instances']] == [(begin_ns, value)], why)
+            page = on_page(os.path.join(place, name, 'page.html'))
+            shows, told = page['entities'][page['fired']['entity']], page['provenance']['fired']
+            need((told['name'], told['ns'], f"{told['name']}: {told['why']}") == (whole, value, done['finding']), told)
+            need(shows['name'].endswith(' -> ' + whole) and page['fired']['begin'] + page['fired']['ns'] == told['begin'] + value, page['fired'])
             # A chain that you name is explained as you named it.
             named = json.loads(kymo('why', os.path.join(place, name, 'trace'), chain, '--at', 'trigger', '--format', 'json'))
             need(whole.startswith(named['chain'] + ' -> ') and named['instances'][0]['begin_ns'] == begin_ns, named)

@@ -72,11 +72,12 @@ function verdict() {
 
 // A snapshot of the flight recorder: what fired, and how long that took.
 function fired() {
-	const entity = D.fired && entities[D.fired.entity];
+	const entity = D.fired && entities[D.fired.entity], it = D.provenance.fired;
 	if (!D.provenance.snapshot)
 		return null;
 	return panel(el('h3', {}, 'The flight recorder fired'), null, el('p', {}, D.provenance.snapshot),
-		entity && el('p', {}, 'It was ', entity_link(entity, 200), ' ' + at_text(D.fired.begin) + ', which took ' + ns_text(D.fired.ns) + ': see below.'));
+		it && el('p', {}, 'It was ' + arrows(it.name) + (it.ns ? ' ' + at_text(it.begin) : '') + ': ' + it.why + '.'),
+		entity && el('p', {}, D.fired.begin === it.begin && D.fired.ns === it.ns ? 'See ' : 'It is a part of ', entity_link(entity, 200), ' below.'));
 }
 
 function facts() {
