@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/now.h"
 #include "fleet/push/backoff.h"
+#include "fleet/upload/upload_internal.h"
 
 #define LOOK_MS 10000u
 
@@ -30,6 +31,7 @@ struct upload {
 	atomic_bool stop;
 	struct name_list waiting; /* that the last look saw */
 	struct name_list refused; /* that are not tried again */
+	struct upload_older older;
 	bool failing;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -73,6 +75,8 @@ static void list_waiting(struct upload *upload, const struct incidents *incident
 		const struct incident *incident = &incidents->item[i];
 
 		if (incident_is_ready(incident) && !has_name(&upload->refused, incident->name) &&
+		    !(upload->options.webhook &&
+		      upload_is_older(incident->path, upload_place_name(upload->place))) &&
 		    !incident_is_uploaded(incident->path, upload_place_name(upload->place)))
 			add_name(&upload->waiting, incident->name);
 	}
@@ -149,6 +153,25 @@ static bool send_one(struct upload *upload, const struct incident *incident)
 	return result == UPLOAD_NEVER || result == UPLOAD_SENT;
 }
 
+/* Return: 0; -1 with @err. */
+static int leave_out_older(struct upload *upload, const struct incidents *incidents,
+			   struct kymo_err *err)
+{
+	char text[128];
+
+	if (!upload->options.webhook)
+		return 0;
+	if (upload_leave_out_older(&upload->older, upload->options.incidents,
+				   upload_place_name(upload->place), incidents, err))
+		return -1;
+	snprintf(text, sizeof(text), "gets incidents from now on; %u from before are not posted",
+		 upload->older.count);
+	if (upload->older.count)
+		say(upload, "", text);
+	upload->older.count = 0;
+	return 0;
+}
+
 /* Return: false: it failed. */
 static bool look(struct upload *upload)
 {
@@ -156,7 +179,8 @@ static bool look(struct upload *upload)
 	struct kymo_err err;
 	bool works = true;
 
-	if (incidents_read(upload->options.incidents, &incidents, &err)) {
+	if (incidents_read(upload->options.incidents, &incidents, &err) ||
+	    leave_out_older(upload, &incidents, &err)) {
 		if (!upload->failing)
 			say(upload, "", err.text);
 		upload->failing = true;

@@ -51,4 +51,18 @@ enum upload_result upload_to_directory(struct upload_place *place, const struct 
 enum upload_result upload_to_webhook(struct upload_place *place, const struct incident *incident,
 				     struct upload_report *report);
 
+/* upload_older.c: a webhook gets no incidents from before it was set. */
+struct upload_older {
+	bool known;     /* which ones these are */
+	bool is_new;    /* the directory of incidents: it did not exist */
+	unsigned count; /* that were left out just now */
+};
+
+/* Mark what is older, once for each webhook. Return: 0; -1 with @err. */
+int upload_leave_out_older(struct upload_older *older, const char *directory, const char *webhook,
+			   const struct incidents *incidents, struct kymo_err *err);
+
+/* Was the incident at @path marked as older than @webhook? */
+bool upload_is_older(const char *path, const char *webhook);
+
 #endif

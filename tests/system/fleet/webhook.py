@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-"""kymo serve posts incident.json of each incident to a webhook: each once, to a server that stalls, cuts, lies, and answers 500; an
+"""kymo serve posts incident.json of each incident to a webhook: each new one once, to a server that stalls, cuts, lies, and answers 500; an
 incident that the server refuses does not hold up the others; secrets are in no log, no mark, and not in the list of processes."""
 import contextlib
 import http.server
 import json
 import os
 import re
+import shutil
 import sys
 import threading
+import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
@@ -113,8 +115,50 @@ def serving(directory, webhook):
         check(process.wait(60) == 0 and TOKEN not in told() and PATH not in told(), told())
 
 
-def each_once(directory):
+def seen(directory):
+    """kymo serve saw the webhook before: what comes now is new."""
     place = os.path.join(directory, "I")
+    os.makedirs(place)
+    with serving(directory, "url: 'http://127.0.0.1:1/'"):
+        until("the webhook is known", lambda: os.path.exists(os.path.join(place, "uploaded")))
+    return place
+
+
+def older(directory):
+    """What was complete before the webhook was set is not posted, but what is completed or happens later, also while nothing serves."""
+    place = os.path.join(directory, "I")
+    for second in range(50):
+        incident(place, f"20261124-0310{second:02}")
+    incident(place, "20261124-031200", "written")
+    with Webhook() as webhook:
+        with serving(directory, f"url: '{webhook.address}'") as metrics:
+            until("it is known", lambda: os.path.exists(os.path.join(place, "uploaded")))
+            until("that is said", lambda: "webhook: gets incidents from now on; 50 from before are not posted" in metrics.told())
+        incident(place, "20261124-031300")
+        os.remove(os.path.join(place, "20261124-031200", "incident.json"))
+        os.rmdir(os.path.join(place, "20261124-031200"))
+        incident(place, "20261124-031200")
+        with serving(directory, f"url: '{webhook.address}'") as metrics:
+            until("all were sent", lambda: (found := metrics())["waiting_incidents"] == 0 and found['incidents_total{result="sent"}'] == 2)
+            check("from before" not in metrics.told(), metrics.told())
+        check([body["name"] for body in webhook.taken] == ["20261124-031200", "20261124-031300"], webhook.taken)
+        # A robot whose earlier kymo posted, and has no such mark in the directory.
+        os.remove(os.path.join(place, "uploaded"))
+        incident(place, "20261124-031301")
+        with serving(directory, f"url: '{webhook.address}'") as metrics:
+            until("the next one", lambda: len(webhook.taken) == 3)
+        check(webhook.taken[-1]["name"] == "20261124-031301", webhook.taken)
+    # A directory that does not exist yet has nothing old.
+    shutil.rmtree(place)
+    with Webhook() as webhook, serving(directory, f"url: '{webhook.address}'") as metrics:
+        until("a look", lambda: metrics()["waiting_incidents"] == 0)
+        time.sleep(1)
+        incident(place, "20261124-031302")
+        until("the first one", lambda: webhook.taken)
+
+
+def each_once(directory):
+    place = seen(directory)
     first = incident(place, "20261124-031244")
     incident(place, "20261124-031245", "written")                # not complete
     token = secret(directory, "token", TOKEN)
@@ -147,7 +191,7 @@ def each_once(directory):
 
 def refused(directory):
     """One that the server does not accept; others are sent."""
-    place = os.path.join(directory, "I")
+    place = seen(directory)
     for second in range(3):
         incident(place, f"20261124-03124{second}")
     with Webhook("take", "400") as webhook, serving(directory, f"url: '{webhook.address}'") as metrics:
@@ -157,7 +201,7 @@ def refused(directory):
 
 
 def for_chats(directory):
-    incident(os.path.join(directory, "I"), "20261124-031244")
+    incident(seen(directory), "20261124-031244")
     with Webhook("403") as webhook:
         address = secret(directory, "address", webhook.address + PATH)
         with serving(directory, f"url-file: {address}, body: text") as metrics:
@@ -182,7 +226,7 @@ def wrong(directory):
 
 
 def test(directory):
-    for part in each_once, refused, for_chats, wrong:
+    for part in older, each_once, refused, for_chats, wrong:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place)
