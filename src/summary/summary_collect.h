@@ -145,6 +145,30 @@ int summary_extras_create(struct summary_sources *from, const struct kymo_ctf_re
 int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,
 		     int64_t end_ns, const struct pass_options *progress, struct kymo_err *err);
 
+/* The pass of summary_of_trace(), for callers who also ask its analyses, or add a listener. */
+struct summary_reading {
+	struct summary_sources from;
+	struct summary_collect *collect;
+	struct passes passes; /* passes_free() destroys the analyses, also after an error */
+};
+
+/**
+ * summary_reading_open() - create the analyses; from now on, listen to @reading->from.model
+ *
+ * Return: 0, or -1 with @err.
+ */
+int summary_reading_open(struct summary_reading *reading, struct kymo_ctf_reader *reader,
+			 int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+
+/**
+ * summary_reading_run() - read the trace once, and fill @summary, as summary_of_trace() does
+ *
+ * Context: blocks. Return: 0, or -1 with @err.
+ */
+int summary_reading_run(struct summary_reading *reading, struct summary *summary,
+			struct kymo_ctf_reader *reader, const struct pass_options *progress,
+			struct kymo_err *err);
+
 /* For pass_add(). */
 extern const struct pass_ops summary_collect_pass;
 

@@ -85,16 +85,17 @@ int summary_collect_beside(struct summary_collect **collect, struct summary_sour
 	return 0;
 }
 
-/* Each analysis of @from; the pass destroys them. */
-static int create_all(struct summary_sources *from, struct summary_collect **collect,
-		      const struct kymo_ctf_reader *reader, struct passes *passes,
-		      struct kymo_err *err)
+int summary_reading_open(struct summary_reading *reading, struct kymo_ctf_reader *reader,
+			 int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
 {
+	struct summary_sources *from = &reading->from;
+	struct passes *passes = &reading->passes;
 	struct why_callbacks_options callbacks;
 	struct chains_options chains;
 	struct spans *spans;
 
-	summary_options(reader, from->begin_ns, from->end_ns, &chains, &callbacks);
+	*reading = (struct summary_reading){ .from = { .begin_ns = begin_ns, .end_ns = end_ns } };
+	summary_options(reader, begin_ns, end_ns, &chains, &callbacks);
 	if (model_create(&from->model, err))
 		return -1;
 	pass_add(passes, &model_pass, from->model);
@@ -102,28 +103,33 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 		return -1;
 	pass_add(passes, &spans_pass, spans);
 	if (summary_extras_create(from, reader, passes, err) ||
-	    summary_collect_beside(collect, from, spans, &chains, passes, err))
+	    summary_collect_beside(&reading->collect, from, spans, &chains, passes, err))
 		return -1;
 	/* The extras read all events. */
 	return from->own || from->costs ? 0 : behind_add(from->model, passes, err);
 }
 
+int summary_reading_run(struct summary_reading *reading, struct summary *summary,
+			struct kymo_ctf_reader *reader, const struct pass_options *progress,
+			struct kymo_err *err)
+{
+	struct pass_options options = progress ? *progress : (struct pass_options){ 0 };
+
+	options.has_window = true;
+	options.begin_ns = reading->from.begin_ns;
+	options.end_ns = reading->from.end_ns;
+	if (pass_run(&reading->passes, reader, &options, err))
+		return -1;
+	return summary_collect_take(reading->collect, summary) ? err_no_memory(err) : 0;
+}
+
 int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,
 		     int64_t end_ns, const struct pass_options *progress, struct kymo_err *err)
 {
-	struct summary_sources from = { .begin_ns = begin_ns, .end_ns = end_ns };
-	struct summary_collect *collect = NULL;
-	struct passes passes = { 0 };
-	struct pass_options options = progress ? *progress : (struct pass_options){ 0 };
-	int status;
+	struct summary_reading reading;
+	const int status = summary_reading_open(&reading, reader, begin_ns, end_ns, err) ||
+			   summary_reading_run(&reading, summary, reader, progress, err);
 
-	options.has_window = true;
-	options.begin_ns = begin_ns;
-	options.end_ns = end_ns;
-	status = create_all(&from, &collect, reader, &passes, err) ||
-		 pass_run(&passes, reader, &options, err);
-	if (!status && summary_collect_take(collect, summary))
-		status = err_no_memory(err);
-	passes_free(&passes);
+	passes_free(&reading.passes);
 	return status ? -1 : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `kymo why`: the passes. The first finds whose instances are taken apart and what is usual for
- * them, the second keeps the worst and a usual one, the third all that ran while they were under
- * way. Paths and callbacks have the same numbers in each.
+ * them; if nothing was named, it is the summary's, which follows the same chains. The second keeps
+ * the worst and a usual one, the third all that ran while they were under way. Paths and callbacks
+ * have the same numbers in each.
  */
 #include "report/why/report_why.h"
 
@@ -29,6 +30,13 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 static const struct model_listener loss_listener = { .loss = on_loss };
 
+int why_listen_losses(struct why_answer *answer, struct model *model, struct kymo_err *err)
+{
+	answer->lost_events = answer->lost_packets = 0;
+	answer->lost_here = false;
+	return model_listen(model, &loss_listener, answer, err);
+}
+
 /* A new set of analyses for the next pass. */
 static int create_all(struct why_answer *answer, struct chains_options *chains,
 		      const struct why_window *window, unsigned windows, struct kymo_err *err)
@@ -50,8 +58,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 	answer->fates = NULL;
 	answer->others = NULL;
 	answer->capture = NULL;
-	answer->lost_events = answer->lost_packets = 0;
-	answer->lost_here = false;
+	answer->is_summarys = false;
 	if (model_create(&answer->model, err))
 		return -1;
 	if (o->all_topics)
@@ -76,7 +83,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 		return -1;
 	if (answer->fates)
 		pass_add(&answer->passes, &fates_pass, answer->fates);
-	return model_listen(answer->model, &loss_listener, answer, err);
+	return why_listen_losses(answer, answer->model, err);
 }
 
 static int pass(struct why_answer *answer, struct chains_options *chains,
@@ -301,7 +308,7 @@ static int choose_of(struct why_answer *answer, const struct why_options *option
 {
 	answer->options = options;
 	*chains = chains_of(answer);
-	if (pass(answer, chains, NULL, 0, err))
+	if ((!answer->is_summarys || chains->pattern) && pass(answer, chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
 	why_alike_find(answer);

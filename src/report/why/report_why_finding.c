@@ -71,10 +71,33 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 	answer->options = &answer->chosen;
 }
 
-int why_choose_finding(struct why_answer *answer, struct kymo_err *err)
+/*
+ * The pass of the summary, whose chains and callbacks stay the answer's: why_choose() needs no pass
+ * of its own then.
+ */
+static int summarize(struct why_answer *answer, struct summary *summary, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	const struct pass_options progress = { .progress = o->progress, .context = o->context };
+	struct summary_reading reading;
+
+	if (summary_reading_open(&reading, answer->reader, o->begin_ns, o->end_ns, err) ||
+	    why_listen_losses(answer, reading.from.model, err) ||
+	    summary_reading_run(&reading, summary, answer->reader, &progress, err)) {
+		passes_free(&reading.passes);
+		return -1;
+	}
+	answer->passes = reading.passes;
+	answer->model = reading.from.model;
+	answer->chains = reading.from.chains;
+	answer->callbacks = reading.from.callbacks;
+	answer->is_summarys = true;
+	return 0;
+}
+
+int why_choose_finding(struct why_answer *answer, struct kymo_err *err)
+{
+	const struct why_options *o = answer->options;
 	struct summary *summary;
 	int status;
 
@@ -84,7 +107,7 @@ int why_choose_finding(struct why_answer *answer, struct kymo_err *err)
 	summary = summary_new();
 	if (!summary)
 		return err_no_memory(err);
-	status = summary_of_trace(summary, answer->reader, o->begin_ns, o->end_ns, &progress, err);
+	status = summarize(answer, summary, err);
 	if (!status) {
 		if (o->told_lost > summary->trust.lost_events && o->begin_ns == INT64_MIN &&
 		    o->end_ns == INT64_MAX)

@@ -41,6 +41,7 @@ struct why_answer {
 	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct passes passes;		/* of the latest pass: */
+	bool is_summarys;		/* it was that of the summary, over all chains */
 	struct model *model;
 	struct chains *chains;
 	struct why_callbacks *callbacks;
@@ -74,6 +75,9 @@ struct why_answer {
 };
 
 #define WHY_LABEL_MAX 512
+
+/* report_why.c: counts the losses of a pass, from 0. Return: 0, or -1 with @err. */
+int why_listen_losses(struct why_answer *answer, struct model *model, struct kymo_err *err);
 
 /*
  * report_why_finding.c: when nothing was named, choose what the first finding of the summary names.
