@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of `kymo why`: report_why.c (passes), report_why_choose.c (whose instances),
- * report_why_print.c, report_why_text.c.
+ * Shared by the files of `kymo why`: report_why.c (all of it), report_why_choose.c (whose
+ * instances), report_why_apart.c (their parts), report_why_print.c, report_why_text.c.
  */
 #ifndef KYMO_REPORT_WHY_INTERNAL_H
 #define KYMO_REPORT_WHY_INTERNAL_H
@@ -76,8 +76,18 @@ struct why_answer {
 
 #define WHY_LABEL_MAX 512
 
-/* report_why.c: counts the losses of a pass, from 0. Return: 0, or -1 with @err. */
+/* report_why_pass.c */
+
+/* Counts the losses of a pass, from 0. Return: 0, or -1 with @err. */
 int why_listen_losses(struct why_answer *answer, struct model *model, struct kymo_err *err);
+/* Reads the trace with a new set of analyses. @window: of why_others. Return: 0, or -1 with @err.
+ */
+int why_pass(struct why_answer *answer, struct chains_options *chains,
+	     const struct why_window *window, unsigned windows, struct kymo_err *err);
+
+/* report_why_apart.c: the instances of the target, and their parts. Return: 0, or -1 with @err. */
+int why_take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err);
+void why_drop_instances(struct why_answer *answer);
 
 /*
  * report_why_finding.c: when nothing was named, choose what the first finding of the summary names.
