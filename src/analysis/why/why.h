@@ -129,6 +129,18 @@ struct why_others;
 int why_others_create(struct why_others **others, struct model *model,
 		      const struct why_window *window, unsigned windows, struct kymo_err *err);
 
+/**
+ * why_others_follow() - before the pass: keep also what overlaps a window that is found while the
+ * trace is read
+ * @latest: sets @window to the one found so far; it may replace it. Return: false: none
+ */
+void why_others_follow(struct why_others *others,
+		       bool (*latest)(void *context, struct why_window *window), void *context);
+
+/** why_others_are_whole() - after the pass: is all that overlaps the window of @latest kept? Else a
+ * second pass is needed, with that window. */
+bool why_others_are_whole(const struct why_others *others);
+
 /* ---- parts ---- */
 
 enum why_kind {

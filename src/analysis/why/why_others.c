@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs of all callbacks while the analysed instances were in progress; see why.h. */
+/*
+ * The runs of all callbacks while the analysed instances were in progress; see why.h.
+ *
+ * Which instance is the usual one is known only while the trace is read. So the latest runs are
+ * kept, too: when a window is reported that begins after the end of all that was dropped, nothing
+ * is missing in it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +23,24 @@ struct why_others {
 	unsigned windows;
 	struct why_other *run;
 	unsigned count, size;
-	struct wait *wait;		/* by thread and start, when finished */
+	struct wait *wait; /* by thread and start, when finished */
 	unsigned waits, waits_size;
 	struct why_gil *gil; /* by thread and end, when finished */
 	unsigned gils, gil_size;
 	bool failed;
+
+	/* The window that is still looked for; NULL: none is. */
+	bool (*follow)(void *context, struct why_window *window);
+	void *context;
+	struct why_window followed; /* the latest */
+	bool is_followed;           /* there is one, */
+	bool is_partial;            /* and something in it may be missing */
+	bool has_gil;
+	int64_t dropped_ns;             /* the end of the last one that was dropped */
+	unsigned runs_full, waits_full; /* so many: drop the oldest */
 };
+
+#define LATEST 16384u /* runs, and waits, that are kept in case they are in the window */
 
 /* The first window that ends after @start_ns decides: they do not overlap. */
 static bool is_inside(const struct why_others *others, int64_t start_ns, int64_t end_ns)
@@ -40,16 +58,77 @@ static bool is_inside(const struct why_others *others, int64_t start_ns, int64_t
 	return low < others->windows && end_ns > others->window[low].begin_ns;
 }
 
+/* ---- a window that is still looked for ---- */
+
+static void see_followed(struct why_others *others)
+{
+	struct why_window window;
+
+	others->is_followed = others->follow(others->context, &window);
+	if (!others->is_followed || (window.begin_ns == others->followed.begin_ns &&
+				     window.end_ns == others->followed.end_ns))
+		return;
+	others->followed = window;
+	others->is_partial = window.begin_ns < others->dropped_ns;
+}
+
+/* Is it dropped, being none of the @newer ones? */
+static bool is_dropped(struct why_others *others, int64_t start_ns, int64_t end_ns)
+{
+	const struct why_window *window = &others->followed;
+
+	if (is_inside(others, start_ns, end_ns) ||
+	    (others->is_followed && end_ns > window->begin_ns && start_ns < window->end_ns))
+		return false;
+	if (end_ns > others->dropped_ns)
+		others->dropped_ns = end_ns;
+	return true;
+}
+
+/* Keeps the latest @newest runs, and those in a window. */
+static void drop_runs(struct why_others *others, unsigned newest)
+{
+	unsigned kept = 0;
+
+	see_followed(others);
+	for (unsigned i = 0; i < others->count; i++)
+		if (i + newest >= others->count ||
+		    !is_dropped(others, others->run[i].start_ns, others->run[i].end_ns))
+			others->run[kept++] = others->run[i];
+	others->count = kept;
+	others->runs_full = kept + LATEST;
+}
+
+static void drop_waits(struct why_others *others, unsigned newest)
+{
+	unsigned kept = 0;
+
+	see_followed(others);
+	for (unsigned i = 0; i < others->waits; i++)
+		if (i + newest >= others->waits ||
+		    !is_dropped(others, others->wait[i].start_ns, others->wait[i].end_ns))
+			others->wait[kept++] = others->wait[i];
+	others->waits = kept;
+	others->waits_full = kept + LATEST;
+}
+
+/* ---- what is kept ---- */
+
 static void add(struct why_others *others, const struct model_instance *instance, int64_t end_ns)
 {
-	if (instance->depth || !is_inside(others, instance->start_ns, end_ns))
+	if (instance->depth || (!others->follow && !is_inside(others, instance->start_ns, end_ns)))
 		return;
+	if (others->follow && others->count >= others->runs_full)
+		drop_runs(others, LATEST);
 	if (!ARRAY_ROOM(others->run, others->count, others->size)) {
 		others->failed = true;
 		return;
 	}
 	others->run[others->count++] = (struct why_other){
-		instance->callback, instance->thread, instance->start_ns, end_ns,
+		instance->callback,
+		instance->thread,
+		instance->start_ns,
+		end_ns,
 	};
 }
 
@@ -64,8 +143,10 @@ static void on_executor(void *context, const struct model_executor_interval *int
 	struct why_others *others = context;
 
 	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK ||
-	    !is_inside(others, interval->start_ns, interval->end_ns))
+	    (!others->follow && !is_inside(others, interval->start_ns, interval->end_ns)))
 		return;
+	if (others->follow && others->waits >= others->waits_full)
+		drop_waits(others, LATEST);
 	if (!ARRAY_ROOM(others->wait, others->waits, others->waits_size)) {
 		others->failed = true;
 		return;
@@ -83,6 +164,7 @@ static void on_gil_wait(void *context, const struct model_gil_wait *wait)
 	struct why_others *others = context;
 	int64_t begin_ns = wait->start_ns;
 
+	others->has_gil = true;
 	if (!is_inside(others, wait->start_ns, wait->end_ns))
 		return;
 	for (unsigned i = others->gils; wait->tid && i-- > 0;) {
@@ -103,8 +185,8 @@ static void on_gil_wait(void *context, const struct model_gil_wait *wait)
 		others->failed = true;
 		return;
 	}
-	others->gil[others->gils++] = (struct why_gil){ wait->thread, wait->by, wait->start_ns,
-							wait->end_ns, wait->tid };
+	others->gil[others->gils++] =
+		(struct why_gil){ wait->thread, wait->by, wait->start_ns, wait->end_ns, wait->tid };
 }
 
 static const struct model_listener listener = { .instance = on_instance,
@@ -157,7 +239,7 @@ int why_others_create(struct why_others **others, struct model *model,
 	if (!new)
 		return err_no_memory(err);
 	new->windows = windows;
-	new->window = malloc((windows ? windows : 1) * sizeof(*window));
+	new->window = malloc((windows + 1) * sizeof(*window)); /* and one that is followed */
 	if (!new->window) {
 		why_others_destroy(new);
 		return err_no_memory(err);
@@ -170,6 +252,21 @@ int why_others_create(struct why_others **others, struct model *model,
 	join_windows(new);
 	*others = new;
 	return 0;
+}
+
+void why_others_follow(struct why_others *others,
+		       bool (*latest)(void *context, struct why_window *window), void *context)
+{
+	others->follow = latest;
+	others->context = context;
+	others->dropped_ns = INT64_MIN;
+	others->runs_full = others->waits_full = 2 * LATEST;
+}
+
+bool why_others_are_whole(const struct why_others *others)
+{
+	/* Waits for the interpreter's lock are joined in known windows alone. */
+	return !others->is_partial && !others->has_gil;
 }
 
 static int by_start(const void *a, const void *b)
@@ -255,7 +352,7 @@ const struct why_gil *why_gil(const struct why_others *others, const struct mode
 			high = middle;
 	}
 	return others && low < others->gils && others->gil[low].thread == thread ? &others->gil[low]
-										  : NULL;
+										 : NULL;
 }
 
 const struct why_gil *why_gil_next(const struct why_others *others, const struct why_gil *wait)
@@ -265,10 +362,23 @@ const struct why_gil *why_gil_next(const struct why_others *others, const struct
 	return next < others->gil + others->gils && next->thread == wait->thread ? next : NULL;
 }
 
+/* Only what is in a window stays, of which the one that was looked for is the last. */
+static void end_follow(struct why_others *others)
+{
+	see_followed(others);
+	others->window[others->windows] = others->followed;
+	others->windows += others->is_followed;
+	join_windows(others);
+	drop_runs(others, 0);
+	drop_waits(others, 0);
+}
+
 static int sort_all(void *analysis, struct kymo_err *err)
 {
 	struct why_others *others = analysis;
 
+	if (others->follow)
+		end_follow(others);
 	if (others->count)
 		qsort(others->run, others->count, sizeof(*others->run), by_start);
 	if (others->waits)
