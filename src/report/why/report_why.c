@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kymo why`: the passes. The first finds whose instances are taken apart and what is usual for
- * them; if nothing was named, it is the summary's, which follows the same chains. The second keeps
- * the worst and a usual one, the third all that ran while they were under way. Paths and callbacks
- * have the same numbers in each.
+ * `kymo why`: the passes. The first finds whose instances are taken apart, when the worst were, and
+ * what is usual for them; if nothing was named, it is the summary's, which follows the same chains.
+ * The second keeps the worst and a usual one, and all that ran while they were under way. A third
+ * is read if the second did not know which ones these are. Paths and callbacks have the same
+ * numbers in each.
  */
 #include "report/why/report_why.h"
 
@@ -21,6 +22,9 @@ static bool is_whole(const struct why_options *options)
 	return options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
 }
 
+/* So many of the longest instances are kept of all chains, before one of them is chosen. */
+#define EARLY_MAX 10u
+
 static struct chains_options chains_of(const struct why_answer *answer)
 {
 	const struct why_options *o = answer->options;
@@ -30,7 +34,7 @@ static struct chains_options chains_of(const struct why_answer *answer)
 		.latest = o->latest,
 		.begin_ns = o->begin_ns,
 		.end_ns = o->end_ns,
-		.worst = 1,
+		.worst = o->worst <= EARLY_MAX ? o->worst : 1,
 		.steady_first = true,
 		.named_id = o->message,
 		.at_ns = o->at_ns,
@@ -48,7 +52,8 @@ static int choose_of(struct why_answer *answer, const struct why_options *option
 {
 	answer->options = options;
 	*chains = chains_of(answer);
-	if ((!answer->is_summarys || chains->pattern) && why_pass(answer, chains, NULL, 0, err))
+	if ((!answer->is_summarys || chains->pattern) &&
+	    why_pass(answer, chains, NULL, 0, NULL, err))
 		return -1;
 	why_choose(answer);
 	why_alike_find(answer);
@@ -121,7 +126,7 @@ static int print_answer(struct why_answer *answer)
 	table_value_text(answer->table, "trace", "Trace", answer->path);
 	table_value_text(answer->table, "why_empty", "Nothing to show",
 			 text_hints(whole, sizeof(whole), why_empty(answer, text, sizeof(text)),
-				      answer->options->operand));
+				    answer->options->operand));
 	return KYMO_EXIT_EMPTY;
 }
 

@@ -123,30 +123,141 @@ static int cut_usual(struct why_answer *answer)
 	return failed;
 }
 
-/* The second pass and those behind it. */
-static int take_apart(struct why_answer *answer, struct chains_options *chains,
-		      struct kymo_err *err)
-{
-	struct why_window window[WHY_WORST_MAX + 1];
-	unsigned windows = 0, i;
-	int failed = 0;
+/* ---- which stretches of time ---- */
 
-	if (why_pass(answer, chains, NULL, 0, err) || take_instances(answer, err))
+static unsigned add_window(struct why_window *window, unsigned windows, int64_t begin_ns,
+			   int64_t total_ns)
+{
+	window[windows] = (struct why_window){ begin_ns, begin_ns + total_ns };
+	return windows + 1;
+}
+
+/* Those of the instances that take_arrivals() will keep. */
+static unsigned early_arrivals(const struct why_answer *answer, struct why_window *window)
+{
+	const struct chains_stats *stats = chains_path(answer->chains, answer->target.index)->stats;
+	const struct chains_arrival *one = answer->options->message ? &stats->named : &stats->at;
+	unsigned windows = 0;
+
+	if (answer->options->message || answer->options->at_ns)
+		return one->part_ns ? add_window(window, 0, one->begin_ns, one->total_ns) : 0;
+	for (unsigned i = 0; i < stats->worst_count && i < answer->options->worst; i++)
+		if (!stats->worst[i].is_startup || stats->worst->is_startup)
+			windows = add_window(window, windows, stats->worst[i].begin_ns,
+					     stats->worst[i].total_ns);
+	return windows;
+}
+
+static unsigned early_runs(const struct why_answer *answer, struct why_window *window)
+{
+	const struct why_callback *of = why_callback(answer->callbacks, answer->target.index);
+	const struct why_run *one = answer->options->message ? &of->named : &of->at;
+	unsigned windows = 0;
+
+	if (answer->options->message || answer->options->at_ns)
+		return one->hops ? add_window(window, 0, why_run_begin(one), one->total_ns) : 0;
+	for (unsigned i = 0; i < of->worst_count && i < answer->options->worst; i++)
+		if (!of->worst[i].is_startup || of->worst->is_startup)
+			windows = add_window(window, windows, why_run_begin(&of->worst[i]),
+					     of->worst[i].total_ns);
+	return windows;
+}
+
+/*
+ * The windows of the instances, by the pass that has chosen the target. Return: their number; 0: it
+ * has kept too few.
+ */
+static unsigned early_windows(const struct why_answer *answer, struct why_window *window)
+{
+	if (answer->kept < answer->options->worst && !answer->options->message &&
+	    !answer->options->at_ns)
+		return 0;
+	return answer->target.is_chain ? early_arrivals(answer, window)
+				       : early_runs(answer, window);
+}
+
+static unsigned windows_of(const struct why_answer *answer, struct why_window *window)
+{
+	unsigned windows = 0;
+
+	for (unsigned i = 0; i < answer->instances; i++)
+		windows = add_window(window, windows, answer->instance[i].begin_ns,
+				     answer->instance[i].total_ns);
+	if (answer->usual.total_ns >= 0)
+		windows =
+			add_window(window, windows, answer->usual.begin_ns, answer->usual.total_ns);
+	return windows;
+}
+
+/* The usual instance, as far as the trace has been read. */
+static bool usual_window(void *context, struct why_window *window)
+{
+	const struct why_answer *answer = context;
+	const struct chains_path *path;
+	const struct why_callback *of;
+
+	if (answer->target.is_chain) {
+		path = chains_path(answer->chains, answer->target.index);
+		return path && path->stats && path->stats->near.hop &&
+		       add_window(window, 0, path->stats->near.begin_ns,
+				  path->stats->near.total_ns);
+	}
+	of = why_callback(answer->callbacks, answer->target.index);
+	return of && of->near.total_ns >= 0 &&
+	       add_window(window, 0, why_run_begin(&of->near), of->near.total_ns);
+}
+
+/* ---- the passes ---- */
+
+/*
+ * The windows @early are those of the instances, the usual one's was followed, and no message is
+ * lost whose fate must be found.
+ */
+static bool is_whole(const struct why_answer *answer, const struct why_window *early,
+		     unsigned windows)
+{
+	if (!windows || windows != answer->instances ||
+	    answer->id_count > (answer->options->message != 0))
+		return false;
+	for (unsigned i = 0; i < windows; i++)
+		if (early[i].begin_ns != answer->instance[i].begin_ns ||
+		    early[i].end_ns != early[i].begin_ns + answer->instance[i].total_ns)
+			return false;
+	return why_others_are_whole(answer->others);
+}
+
+/* The second pass, and a third one if need be. @window: WHY_WORST_MAX + 1. */
+static int take(struct why_answer *answer, struct chains_options *chains, struct why_window *window,
+		unsigned *windows, struct kymo_err *err)
+{
+	const unsigned early = early_windows(answer, window);
+	bool is_done;
+
+	if (why_pass(answer, chains, window, early,
+		     early && answer->target.usual_ns ? usual_window : NULL, err) ||
+	    take_instances(answer, err))
 		return -1;
 	if (why_lost_ids(answer))
 		return err_no_memory(err);
-	for (i = 0; i < answer->instances; i++)
-		window[windows++] = (struct why_window){ answer->instance[i].begin_ns,
-							 answer->instance[i].begin_ns +
-								 answer->instance[i].total_ns };
-	if (answer->usual.total_ns >= 0)
-		window[windows++] = (struct why_window){
-			answer->usual.begin_ns, answer->usual.begin_ns + answer->usual.total_ns };
-	if (why_pass(answer, chains, window, windows, err) || take_instances(answer, err))
+	is_done = is_whole(answer, window, early);
+	*windows = windows_of(answer, window);
+	if (is_done)
+		return 0;
+	return why_pass(answer, chains, window, *windows, NULL, err) || take_instances(answer, err)
+		       ? -1
+		       : 0;
+}
+
+/* And who had the CPUs. */
+static int take_all(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
+{
+	struct why_window window[WHY_WORST_MAX + 1];
+	unsigned windows = 0;
+	int failed = 0;
+
+	if (take(answer, chains, window, &windows, err) || cpu_pass(answer, window, windows, err))
 		return -1;
-	if (cpu_pass(answer, window, windows, err))
-		return -1;
-	for (i = 0; i < answer->instances; i++)
+	for (unsigned i = 0; i < answer->instances; i++)
 		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i],
 				  answer->others, answer->cpu);
 	if (!failed && answer->usual.total_ns >= 0)
@@ -154,8 +265,7 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains,
 	return failed ? err_no_memory(err) : 0;
 }
 
-int why_take_apart(struct why_answer *answer, struct chains_options *chains,
-		   struct kymo_err *err)
+int why_take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
 {
 	uint32_t bits = chains_path_count(answer->chains), index = answer->target.index;
 	uint8_t *collect = calloc(bits / 8 + 1, 1);
@@ -174,7 +284,7 @@ int why_take_apart(struct why_answer *answer, struct chains_options *chains,
 	chains->collect_bits = bits;
 	chains->worst = answer->options->worst;
 	chains->hops = true;
-	status = take_apart(answer, chains, err);
+	status = take_all(answer, chains, err);
 	free(collect);
 	return status;
 }

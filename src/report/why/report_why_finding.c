@@ -92,6 +92,7 @@ static int summarize(struct why_answer *answer, struct summary *summary, struct 
 	answer->chains = reading.from.chains;
 	answer->callbacks = reading.from.callbacks;
 	answer->is_summarys = true;
+	answer->kept = SUMMARY_WORST_MAX;
 	return 0;
 }
 

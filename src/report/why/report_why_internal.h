@@ -42,6 +42,7 @@ struct why_answer {
 	struct table *table;
 	struct passes passes;		/* of the latest pass: */
 	bool is_summarys;		/* it was that of the summary, over all chains */
+	unsigned kept;			/* it kept so many of the longest instances of each */
 	struct model *model;
 	struct chains *chains;
 	struct why_callbacks *callbacks;
@@ -80,10 +81,13 @@ struct why_answer {
 
 /* Counts the losses of a pass, from 0. Return: 0, or -1 with @err. */
 int why_listen_losses(struct why_answer *answer, struct model *model, struct kymo_err *err);
-/* Reads the trace with a new set of analyses. @window: of why_others. Return: 0, or -1 with @err.
- */
+/* As why_others_follow() has it; @context: the answer. */
+typedef bool why_latest(void *context, struct why_window *window);
+/* Reads the trace with a new set of analyses. @window, @latest: of why_others; NULL: none. Return:
+ * 0, or -1 with @err. */
 int why_pass(struct why_answer *answer, struct chains_options *chains,
-	     const struct why_window *window, unsigned windows, struct kymo_err *err);
+	     const struct why_window *window, unsigned windows, why_latest *latest,
+	     struct kymo_err *err);
 
 /* report_why_apart.c: the instances of the target, and their parts. Return: 0, or -1 with @err. */
 int why_take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err);

@@ -25,7 +25,8 @@ int why_listen_losses(struct why_answer *answer, struct model *model, struct kym
 
 /* A new set of analyses for the next pass. */
 static int create_all(struct why_answer *answer, struct chains_options *chains,
-		      const struct why_window *window, unsigned windows, struct kymo_err *err)
+		      const struct why_window *window, unsigned windows, why_latest *latest,
+		      struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
@@ -45,6 +46,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 	answer->others = NULL;
 	answer->capture = NULL;
 	answer->is_summarys = false;
+	answer->kept = chains->worst < o->worst ? chains->worst : o->worst;
 	if (model_create(&answer->model, err))
 		return -1;
 	if (o->all_topics)
@@ -60,6 +62,8 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 		return -1;
 	if (answer->others)
 		pass_add(&answer->passes, &why_others_pass, answer->others);
+	if (answer->others && latest)
+		why_others_follow(answer->others, latest, answer);
 	if (o->captures &&
 	    capture_create(&answer->capture, o->captures, answer->model, o->align, err))
 		return -1;
@@ -73,12 +77,13 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 }
 
 int why_pass(struct why_answer *answer, struct chains_options *chains,
-	     const struct why_window *window, unsigned windows, struct kymo_err *err)
+	     const struct why_window *window, unsigned windows, why_latest *latest,
+	     struct kymo_err *err)
 {
 	const struct pass_options progress = { .progress = answer->options->progress,
 					       .context = answer->options->context };
 
-	if (create_all(answer, chains, window, windows, err))
+	if (create_all(answer, chains, window, windows, latest, err))
 		return -1;
 	return pass_run(&answer->passes, answer->reader, &progress, err);
 }
