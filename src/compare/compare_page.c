@@ -86,6 +86,17 @@ static const char *label_of(const struct summary_entity *entity)
 	return *entity->label ? entity->label : entity->name;
 }
 
+/* "3 x /drone timer 10 ms", of several of one name. */
+static void put_label(struct json_text *json, const char *key, const struct summary_entity *entity,
+		      unsigned alike)
+{
+	char text[2048];
+
+	if (alike > 1)
+		(void)snprintf(text, sizeof(text), "%u x %s", alike, label_of(entity));
+	json_text_string(json, key, alike > 1 ? text : label_of(entity));
+}
+
 static void put_row(struct pages *p, const struct compare_row *row)
 {
 	const struct compare_options *options = p->page->print->options;
@@ -94,7 +105,7 @@ static void put_row(struct pages *p, const struct compare_row *row)
 	struct json_text *json = &p->json;
 
 	json_text_open(json, NULL, '{');
-	json_text_string(json, "label", label_of(row->entity));
+	put_label(json, "label", row->entity, row->new_alike);
 	json_text_string(json, "ask", row->entity->ask);
 	put_f64(json, "limit", expm1(compare_limit(options, row)));
 	json_text_bool(json, "is_less_worse", row->is_less_worse);
@@ -115,7 +126,7 @@ static void put_labels(struct json_text *json, const char *key,
 {
 	json_text_open(json, key, '[');
 	for (unsigned i = 0; i < count; i++)
-		json_text_string(json, NULL, label_of(entity[i]));
+		put_label(json, NULL, entity[i], entity[i]->alike);
 	json_text_close(json, ']');
 }
 

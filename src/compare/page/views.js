@@ -22,12 +22,23 @@ function trust() {
 	return left ? el('div', { class: 'banner', role: 'alert' }, el('strong', {}, 'Left out, because events were lost: '), facts.base_runs_left_out + ' of the base runs, ' + facts.new_runs_left_out + ' of the new ones.') : null;
 }
 
+// What "3 x" in a name means.
+function alike_line(rows) {
+	const row = rows.find(row => row.new_alike > 1);
+	return row ? el('p', { class: 'dim small' }, '"' + row.new_alike + ' x" is what happened in all processes of one name; a rate is that of one.') : null;
+}
+
+function processes_line(entity) {
+	const row = entity.metrics.find(row => row.base_alike !== row.new_alike);
+	return row ? el('p', { class: 'dim small' }, 'In ' + row.base_alike + (row.base_alike === 1 ? ' process' : ' processes') + ' before, in ' + row.new_alike + ' now.') : null;
+}
+
 function verdict_panel() {
 	return panel(headline(), diff_button(null), numbers([[runs_text(), D.base.name + ' → ' + D.new.name],
 		...['worse', 'not known', 'better', 'not worse'].map(verdict => [verdict, count_text(of_verdict(verdict).length), of_verdict(verdict).length]),
 		facts.appeared.length ? ['new', count_text(facts.appeared.length), facts.appeared.length] : null, facts.gone.length ? ['gone', count_text(facts.gone.length), facts.gone.length] : null]),
 		facts.metrics_with_too_few_instances ? el('p', { class: 'dim small' }, 'Too few instances for ' + count_text(facts.metrics_with_too_few_instances) + ' metrics: record longer runs for their p90 and p99.') : null,
-		facts.entities_in_some_runs ? el('p', { class: 'dim small' }, 'In some runs of a side only: ' + count_text(facts.entities_in_some_runs) + ' entities.') : null);
+		facts.entities_in_some_runs ? el('p', { class: 'dim small' }, 'In some runs of a side only: ' + count_text(facts.entities_in_some_runs) + ' entities.') : null, alike_line(metrics));
 }
 
 // Entities that have this verdict, each once, in the order of harm.
@@ -83,6 +94,7 @@ function entity_view(entity) {
 	const others = entity.metrics.find(metric => metric.new_others !== null);
 	return [trust(), panel(el('h2', {}, entity.kind + ' ', name_of(entity.label, 300)), [why_button(entity), diff_button(entity)], entity.of ? el('p', { class: 'crumbs' }, 'of ' + entity.of) : null,
 			forest(entity.metrics, { names: false, title: 'How much it changed' }),
+			alike_line(entity.metrics), processes_line(entity),
 			others ? el('p', { class: 'dim small' }, 'Other programs took ' + ns_text(others.base_others) + ' → ' + ns_text(others.new_others) + ' beside it.') : null),
 		entity_charts(entity), panel('The value of each run', null, el('div', { class: 'cols' }, entity.metrics.map(runs_chart)))];
 }

@@ -6,9 +6,11 @@ happened in all of them. So are they in a store. What one of them does longer is
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_browser import Chromium
 from lib_summary import write_summary
 from lib_test import KYMO, TESTS, answer, check, in_directory, query, record, run
 
@@ -87,8 +89,31 @@ def store(work):
         check(sorted(row["metric"] for row in rows) == ([] if slow == 10 else ["duration p90"]), name, rows)
 
 
+def page(work):
+    """Names have the number of the processes, as in the text, and the page says what it means."""
+    if not shutil.which(Chromium.name):
+        print("skipped in part: there is no chromium")
+        return
+    path = os.path.join(work, "diff.html")
+    run(KYMO, "diff", os.path.join(work, "one"), os.path.join(work, "fewer"), "--html", "-o", path)
+    with Chromium() as browser:
+        browser.show(path, "#/metrics")
+        labels = dict(browser.value("metrics.map(metric => [metric.kind + ' ' + metric.name, metric.entity.label])"))
+        check(labels["span swarm:step"] == "2 x swarm:step" and labels["callback /drone timer 10 ms"] == "2 x /drone timer 10 ms", labels)
+        check(any(label[0] == "/" for label in labels.values()), "all have a number:", labels)
+        browser.view("")
+        drawn = browser.value("document.querySelector('main').innerText")
+        check(' x" is what happened in all processes of one name; a rate is that of one.' in drawn, drawn)
+        browser.view(browser.value("address(byName.get('span\\nswarm:step')[0])"))
+        drawn = browser.value("document.querySelector('main').innerText").replace("\u200b", "")
+        check("span 2 x swarm:step" in drawn and '"2 x" is what' in drawn and "In 3 processes before, in 2 now." in drawn, drawn)
+        commands = browser.value("[...document.querySelectorAll('main [data-command]')].map(button => button.dataset.command)")
+        check(any("--only swarm:step " in command for command in commands) and not any("2 x" in command for command in commands), commands)
+
+
 @in_directory
 def main(work):
     recorded(work)
+    page(work)
     made(work)
     store(work)
