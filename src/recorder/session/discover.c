@@ -9,8 +9,6 @@
 
 #include "abi/points.h"
 #include "base/array.h"
-#include "base/io.h"
-#include "ctf/write/writer.h"
 #include "recorder/drain/sink_list.h"
 #include "recorder/runtime/claim.h"
 #include "recorder/filter/filter.h"
@@ -303,54 +301,14 @@ static void refuse_clock(struct session *session, struct drained_process *proces
 		session_wait(process);
 }
 
-/* There is no descriptor for a region: it is tried again when other processes have ended. */
-static void crowd(struct session *session)
-{
-	session->crowded = true;
-	if (session->told_crowded || session->ending)
-		return;
-	session->told_crowded = true;
-	say_text(&session->drain.sayer,
-		 "too many open files: some processes are recorded only when others have ended; raise "
-		 "the limit on open files (ulimit -n)");
-}
-
-static bool has_few_descriptors(const struct session *session)
-{
-	const int fd = fcntl(session->home[0].dir.fd, F_DUPFD_CLOEXEC, 0);
-	const bool few = fd < 0 || fds_exceed(fd, 7);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return few;
-}
-
-/*
- * Streams, directories and /proc need descriptors, too: regions leave an eighth of them. A session
- * in a program with many open files of its own takes at least one process.
- */
-static bool is_crowded(const struct session *session)
-{
-	bool others = false, few;
-
-	for (unsigned i = 0; i < session->process_count && !others; i++)
-		others = !session->process[i]->finished;
-	if (!others || session->ending)
-		return false;
-	do
-		few = has_few_descriptors(session);
-	while (few && ctf_writer_yield());
-	return few;
-}
-
 static void add_region(struct session *session, struct home *home, const char *name)
 {
 	struct drained_process *process;
 	struct kymo_err err;
 	int rc;
 
-	if (is_crowded(session)) {
-		crowd(session);
+	if (session_is_crowded(session)) {
+		session_crowd(session);
 		return;
 	}
 	process = calloc(1, sizeof *process);
@@ -360,7 +318,7 @@ static void add_region(struct session *session, struct home *home, const char *n
 	rc = region_open(&process->region, &home->dir, name, true, &err);
 	if (rc) {
 		if (rc == REGION_LATER && !session->ending)
-			crowd(session);
+			session_crowd(session);
 		else if (rc < 0)
 			session_refuse(session, home, name, &err);
 		free(process);

@@ -119,6 +119,20 @@ bool session_names_pid(const struct session *session, const struct drained_proce
 /** session_add_process() - enter @process. Return: false without memory. */
 bool session_add_process(struct session *session, struct drained_process *process);
 
+/* ---- discover_crowd.c ---- */
+
+/** session_crowd() - there is no descriptor for a region: it is tried again when other processes
+ * have ended, which is reported once. */
+void session_crowd(struct session *session);
+
+/**
+ * session_is_crowded() - whether a new process would leave too few descriptors
+ *
+ * Streams, directories and /proc need descriptors, too: regions leave an eighth of them. A session
+ * in a program with many open files of its own takes at least one process.
+ */
+bool session_is_crowded(const struct session *session);
+
 /* ---- frozen.c ---- */
 
 /** frozen_add() - take a copy of region file @name into a session with options.frozen. */
