@@ -54,6 +54,11 @@ void agent_update(struct agent *agent, bool thorough);
 /** agent_update_soon() - something is about to happen: update often until it has. */
 void agent_update_soon(struct agent *agent);
 
+/* ---- agent_graph.c ---- */
+
+/** agent_publish_graph() - name the processes that are listed to each domain. */
+void agent_publish_graph(struct agent *agent);
+
 /* ---- agent_commands.c ---- */
 
 /** agent_on_start() - a Start arrived at @speaker. @start is freed. */
