@@ -10,12 +10,15 @@
  *     model_links.c      indirect causes                   model_executors.c  executors, and states of their threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
  *     model_callers.c    ... their clients                 model_actions.c    goals of actions
- *     model_startup.c    what is start-up             model_sent.c        messages that can still be received
+ *     model_startup.c    what is start-up                  model_goals.c      ... the open and the ended ones
+ *     model_sent.c       messages that can still be received
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
 #define KYMO_ANALYSIS_INTERNAL_H
+
+#include <string.h>
 
 #include "abi/points.h"
 #include "analysis/model/model.h"
@@ -252,6 +255,23 @@ void model_coroutine_awaits(struct model *model, const struct thread *thread, st
 void model_coroutine_ended(struct model *model, struct frame *frame, int64_t ns);
 /* Nobody needs @coroutine any more; NULL: nothing to do. */
 void model_coroutine_over(struct model *model, struct coroutine *coroutine);
+
+/* model_goals.c */
+/* Half of the id of a goal, for maps. */
+static inline uint64_t model_goal_word(const uint8_t *bytes)
+{
+	uint64_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return number;
+}
+
+/* Of those that ended; without one, of the open ones. */
+void model_goal_report_oldest(struct model *model);
+void model_goal_end(struct model *model, struct goal *goal, int64_t ns);
+/* Return: NULL: none, or it is over. @make: begin one that is not known yet. */
+struct goal *model_goal_at(struct model *model, const struct now *now,
+			   const struct kymo_ctf_value *value, bool make);
 
 /* model_actions.c: a run of @thread ended that its executor called. */
 void model_goal_ran(struct thread *thread, const struct callback *callback, int64_t start_ns,
