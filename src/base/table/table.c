@@ -52,39 +52,6 @@ void table_whole(struct table *t)
 	t->whole = true;
 }
 
-/* ---- JSON, written cell by cell ---- */
-
-static void json_key(struct table *t, const char *key)
-{
-	fputs(t->first_key ? "\n" : ",\n", t->out);
-	t->first_key = false;
-	text_put_json(t->out, key);
-	fputs(": ", t->out);
-}
-
-static void json_value(struct table *t, const struct table_spelling *value)
-{
-	if (!value->exact)
-		fputs_unlocked("null", t->out);
-	else if (value->number)
-		fputs_unlocked(value->exact, t->out);
-	else
-		text_put_json(t->out, value->exact);
-}
-
-static void json_cell(struct table *t, const struct table_spelling *cell)
-{
-	if (!t->column)
-		fputs_unlocked(t->rows ? ",\n  {" : "\n  {", t->out);
-	else
-		fputs_unlocked(", ", t->out);
-	text_put_json(t->out, t->columns[t->column].key);
-	fputs_unlocked(": ", t->out);
-	json_value(t, cell);
-	if (t->column + 1 == t->column_count)
-		fputc('}', t->out);
-}
-
 /* ---- cells ---- */
 
 static void cell(struct table *t, struct table_spelling cell)
@@ -99,7 +66,7 @@ static void cell(struct table *t, struct table_spelling cell)
 				cell.text ? cell.text : "-");
 		break;
 	case TABLE_JSON:
-		json_cell(t, &cell);
+		table_json_cell(t, &cell);
 		break;
 	case TABLE_CSV:
 		if (t->column)
@@ -288,7 +255,7 @@ void table_section(struct table *t, const char *key, const char *title,
 		table_text_title(t, title);
 		break;
 	case TABLE_JSON:
-		json_key(t, key);
+		table_json_key(t, key);
 		fputc('[', t->out);
 		break;
 	case TABLE_CSV:
@@ -319,8 +286,8 @@ static void fact(struct table *t, const char *key, const char *title, struct tab
 		t->begun = true;
 		break;
 	case TABLE_JSON:
-		json_key(t, key);
-		json_value(t, &value);
+		table_json_key(t, key);
+		table_json_value(t, &value);
 		break;
 	case TABLE_CSV:
 		fprintf(t->out, "# %s,", key);

@@ -102,6 +102,17 @@ const char *table_text_count(const struct table *table, const char *key, const c
 /** table_text_mark() - how a number in column @key is marked if nobody said it: losses are bad. */
 enum table_mark table_text_mark(const char *key, const char *digits);
 
+/* ---- table_json.c ---- */
+
+/** table_json_key() - the next key of the top object. */
+void table_json_key(struct table *table, const char *key);
+
+/** table_json_value() - a value, of which nothing else is written yet. */
+void table_json_value(struct table *table, const struct table_spelling *value);
+
+/** table_json_cell() - the next cell of a row, with its key and what the row needs around it. */
+void table_json_cell(struct table *table, const struct table_spelling *cell);
+
 /* ---- table_fit.c ---- */
 
 /** table_fit_columns() - shorten and leave out columns until a row fits the terminal. */
