@@ -148,9 +148,10 @@ void collect_seen(struct summary_entity *entity, int64_t first_ns, int64_t last_
 void collect_take_spans(struct summary_collect *collect, struct summary *summary);
 /* summary_take_chains.c */
 void collect_take_chains(struct summary_collect *collect, struct summary *summary);
-/* summary_take_runs.c */
+/* summary_take_startup.c */
 /* Does it serve ROS 2 itself: /rosout, parameters? */
 bool collect_is_startup(const struct model_callback *callback);
+/* summary_take_runs.c */
 void collect_take_callbacks(struct summary_collect *collect, struct summary *summary);
 
 #endif

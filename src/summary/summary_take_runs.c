@@ -5,34 +5,6 @@
 #include "summary/summary_collect_internal.h"
 #include "summary/summary_limit.h"
 
-static bool ends_with(const char *text, const char *tail)
-{
-	const size_t length = strlen(text), cut = strlen(tail);
-
-	return length >= cut && strcmp(text + length - cut, tail) == 0;
-}
-
-/* The services of parameters, which every node has. */
-static bool is_parameter_service(const char *name)
-{
-	static const char *const tails[] = { "/describe_parameters", "/get_parameter_types",
-					     "/get_parameters",      "/list_parameters",
-					     "/set_parameters",      "/set_parameters_atomically",
-					     "/get_type_description" };
-
-	for (unsigned i = 0; i < sizeof(tails) / sizeof(*tails); i++)
-		if (ends_with(name, tails[i]))
-			return true;
-	return false;
-}
-
-bool collect_is_startup(const struct model_callback *callback)
-{
-	if (callback->subscription)
-		return chains_is_infrastructure(callback->subscription->topic);
-	return callback->service && is_parameter_service(callback->service->name);
-}
-
 struct taken_run {
 	struct summary_collect *collect;
 	struct summary *summary;
