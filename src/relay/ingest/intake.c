@@ -30,8 +30,10 @@ static int begin(struct intake *intake, struct kymo_err *err)
 	    (intake->session && intake->session != stream->session))
 		return err_set(err, KYMO_EXIT_INPUT, "received a packet for unknown stream %" PRIu64,
 			       data.stream);
-	if (!intake->session)
+	if (!intake->session) {
 		relay_join_session(stream->session);
+		relay_stray_ends(intake->relay);
+	}
 	intake->session = stream->session;
 	if (relay_data_begin(stream, &data) < 0)
 		return err_set(err, KYMO_EXIT_INPUT, "received a packet for stream %s/%s, which is closed or in no chunk",
@@ -84,8 +86,10 @@ struct intake *intake_new(struct relay *relay)
 {
 	struct intake *intake = calloc(1, sizeof(*intake));
 
-	if (intake)
-		intake->relay = relay;
+	if (!intake)
+		return NULL;
+	intake->relay = relay;
+	relay_stray_begins(relay);
 	return intake;
 }
 
@@ -97,5 +101,7 @@ void intake_free(struct intake *intake)
 		relay_data_abort(intake->stream);
 	if (intake->session)
 		relay_leave_session(intake->session);
+	else
+		relay_stray_ends(intake->relay);
 	free(intake);
 }

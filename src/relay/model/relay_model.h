@@ -170,6 +170,7 @@ struct relay_session {
 	int64_t newest_ns;		/* when the last of them arrived */
 	unsigned viewers;		/* attached */
 	unsigned producers;		/* its connections; it ends with the last one */
+	int64_t left_ns;		/* when the last of them ended, with strays; else 0 */
 	unsigned users;			/* connections that use it; it is not forgotten */
 	struct relay_trace *traces;
 	uint64_t version; /* grows when streams are announced */
@@ -207,6 +208,7 @@ struct relay {
 	unsigned session_count;
 	uint64_t next_session, next_stream, next_trace, next_viewer;
 	size_t held;			/* bytes of large requests that are incomplete */
+	unsigned strays;		/* data connections without a packet: of any session */
 	uint64_t changes;		/* of all sessions */
 	int64_t half_expires_ns;
 	uint16_t datagram_port;		/* 0: none */
@@ -289,6 +291,19 @@ struct relay_session *relay_find_session(const struct relay *relay, uint64_t id)
  */
 void relay_join_session(struct relay_session *session);
 void relay_leave_session(struct relay_session *session);
+
+/**
+ * relay_stray_begins(), relay_stray_ends() - a data connection without a packet begins; it ended,
+ * or joined its session
+ *
+ * A producer's control connection may end before its data connection's first packet arrives. So
+ * while there are such connections, a session without a connection ends up to five seconds later.
+ */
+void relay_stray_begins(struct relay *relay);
+void relay_stray_ends(struct relay *relay);
+
+/** relay_end_left() - end sessions that waited long enough for such a connection. */
+void relay_end_left(struct relay *relay);
 
 /* These return an enum wire_ret. */
 uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s,

@@ -9,6 +9,7 @@
 #include "relay/model/relay_packets.h"
 
 #define DATE_MAX 32
+#define STRAY_NS INT64_C(5000000000) /* see relay_stray_begins() */
 
 void relay_init(struct relay *relay)
 {
@@ -341,9 +342,44 @@ static void end(struct relay_session *session)
 void relay_leave_session(struct relay_session *session)
 {
 	/* end() may open a file, for which a session without users is forgotten. */
-	if (--session->producers == 0 && !session->ended)
-		end(session);
+	if (--session->producers == 0 && !session->ended) {
+		if (session->relay->strays)
+			session->left_ns = session->relay->now_ns();
+		else
+			end(session);
+	}
 	session->users--;
+}
+
+/* End the sessions without producers whose last one ended at @until_ns or before. */
+static void end_left(struct relay *relay, int64_t until_ns)
+{
+	struct relay_session *session, *next;
+
+	for (session = relay->sessions; session; session = next) {
+		session->users++;
+		if (!session->producers && !session->ended && session->left_ns &&
+		    session->left_ns <= until_ns)
+			end(session);
+		next = session->next;
+		session->users--;
+	}
+}
+
+void relay_stray_begins(struct relay *relay)
+{
+	relay->strays++;
+}
+
+void relay_stray_ends(struct relay *relay)
+{
+	if (--relay->strays == 0)
+		end_left(relay, INT64_MAX);
+}
+
+void relay_end_left(struct relay *relay)
+{
+	end_left(relay, relay->now_ns() - STRAY_NS);
 }
 
 void relay_cut_off(struct relay_session *session)

@@ -167,6 +167,7 @@ static void on_poll(uv_timer_t *timer)
 	struct connection *next;
 
 	relay_expire(&server->relay);
+	relay_end_left(&server->relay);
 	for (struct connection *at = server->connections; at; at = next) {
 		next = at->next;
 		connection_check_late(at);
