@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 # No system call, allocation, lock or page fault in a real-time thread's events; and that the
 # harness would notice each.
 TMPDIR=/dev/shm
