@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # `kymo record --functions`: the calls of a program built with -finstrument-functions, and of its plugin, with the names of the
 # functions; other programs run as ever.
 TMPDIR=/dev/shm

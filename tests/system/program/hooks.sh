@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # The preload library where it should do something, and where it should do nothing.
 TMPDIR=/dev/shm
 . "$(dirname "$0")/../lib/libtest.sh"

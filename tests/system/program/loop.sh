@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # The periodic loop of include/kymo/loop.h, in C and in C++: every cycle's events, a cycle that takes too
 # long, an end without a cycle; the same loop compiled out; and examples/cyclic.
 TMPDIR=/dev/shm

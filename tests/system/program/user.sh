@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # Events of include/kymo/kymo.h as others read them, and what they cost when compiled out.
 TMPDIR=/dev/shm
 . "$(dirname "$0")/../lib/libtest.sh"
