@@ -4,6 +4,7 @@
 # The publication protocol of the ring, those of overwriting and of spare blocks, and the horizon of a recorder
 # that attaches, in every interleaving; and that the models can fail.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"
+optimize=-O0	# to compile these with -O1 takes longer than it saves
 
 holds ring -DSHORT
 holds overwrite -DSHORT
