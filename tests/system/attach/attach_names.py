@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: plain
 """Names of what existed before kymo attach: the objects of tests/rclcpp/late.cpp, recorded after an attach, have the names, owners,
 topics, periods, callbacks, functions, groups and executors that they have in a twin that was started with kymo. Prints which share of
 them could be won."""

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: network
+# needs: plain, network
 """--capture with two hosts, real CycloneDDS, and a cable that loses frames: report, flow and why say which packets were lost and
 sent again. Then the clock of one host, in its trace and in its capture, is made wrong by a known time: what was said of the
 packets stays, within the error that is stated."""

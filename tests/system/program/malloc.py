@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """`kymo record --malloc`: what each callback of a program allocates is in the trace, call by call, and adds up as tracetools_analysis'
 memory handler would; other programs run as they do without it."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """When messages were written, where tracetools does not tell (up to Iron): by CycloneDDS, and by the Fast DDS of
 Humble and of Iron, before anybody can have taken it. What a middleware writes for itself is not told, nor by a Fast DDS
 of unknown layout."""

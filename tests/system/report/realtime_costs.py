@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel
+# needs: plain, kernel
 """`kymo report --realtime`: what callbacks and spans allocate, wait for and fault is what tests/tools/costs.c does in each of them,
 and the exit status says whether those that are named do any of it. Of nodes, processes and single runs (SQL) it is the same."""
 import os
