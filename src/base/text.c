@@ -333,6 +333,16 @@ static size_t choices_within(const char *text, size_t length, size_t room)
 	return room;
 }
 
+/* A command in quotes, with quotes, or alone in its line is to be typed as it stands, however long
+ * it is. */
+static bool is_typed(const char *text, size_t length, bool is_alone)
+{
+	const char first = text[strspn(text, " ")];
+
+	return memchr(text, '\'', length) || first == '`' || first == '"' ||
+	       (is_alone && !text[length]);
+}
+
 void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent)
 {
 	bool is_first = at <= indent; /* of its line */
@@ -342,7 +352,7 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
 		const size_t word = blanks + strcspn(text + blanks, " ");
 		size_t length = unit_length(text), columns = 0;
 
-		if (length > word && length > width - indent && !memchr(text, '\'', length))
+		if (length > word && length > width - indent && !is_typed(text, length, is_first))
 			length = word;
 		if (length - blanks > width - indent) { /* longer than a line */
 			size_t part = choices_within(text, length, at < width ? width - at : 0);

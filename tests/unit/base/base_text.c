@@ -257,6 +257,8 @@ static void folded_text(void **state)
 		{ "x: `kymo rm 'a, (b)'` x", "x:\n  `kymo rm 'a, (b)'`\n  x" },
 		{ "x: `kymo rm 'a, b, c, d, e'` x", "x:\n  `kymo rm 'a, b, c, d, e'`\n  x" },
 		{ "x: kymo rm 'a'\\'', b', c", "x:\n  kymo rm 'a'\\'', b',\n  c" },
+		{ "x: `kymo rm a b c d e f g h`.", "x:\n  `kymo rm a b c d e f g h`." },
+		{ "kymo rm a b c d e f g h i j", "kymo rm a b c d e f g h i j" },
 		{ "it was 'a -> (c 1)', no", "it was\n  'a -> (c 1)', no" },
 		{ "it isn't 'open to the end of it", "it isn't 'open to\n  the end of it" },
 		{ "a /very/long/path/of/something b", "a\n  /very/long/path/of/something\n  b" },
