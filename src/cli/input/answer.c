@@ -107,13 +107,15 @@ int answer_begin(struct answer *answer, int format, struct kymo_err *err)
 static bool question_of(char *question, size_t size, const char *command)
 {
 	static const char *const variables[] = { "TZ", "LANG", "LC_ALL", "LC_TIME", "LC_NUMERIC",
-						 "AMENT_PREFIX_PATH" };
+						 "AMENT_PREFIX_PATH", "HOME" };
+	char here[CLI_PATH_MAX]; /* commands in the answer may name the trace from here */
 	struct winsize window = { 0 };
 	size_t used;
 
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-	(void)snprintf(question, size, "answer %d %u %u %d %s", isatty(STDOUT_FILENO),
-		       screen_width(), window.ws_row, screen_has_color(), command);
+	(void)snprintf(question, size, "answer %d %u %u %d %s\n%s", isatty(STDOUT_FILENO),
+		       screen_width(), window.ws_row, screen_has_color(), command,
+		       getcwd(here, sizeof(here)) ? here : "");
 	for (unsigned i = 0; i < COUNT_OF(variables); i++) {
 		const char *value = getenv(variables[i]);
 

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/common/progress.h"
@@ -177,13 +179,43 @@ uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
 	return lost;
 }
 
+/* What fits on a line beside a verb and a short name. */
+#define OPERAND_SHORT 38u
+
+/* What follows @directory in @path; NULL: @path is not in it, or the rest is no name of its own. */
+static const char *below(const char *path, const char *directory)
+{
+	const size_t length = directory ? strlen(directory) : 0;
+
+	return length > 1 && strncmp(path, directory, length) == 0 && path[length] == '/' &&
+			       path[length + 1] && !strchr("/-", path[length + 1])
+		       ? path + length + 1
+		       : NULL;
+}
+
+/* A long absolute path as a shell also takes it: from here, or from the home directory. */
+static char *short_word(char *buffer, size_t size, const char *path)
+{
+	char here[CLI_PATH_MAX], rest[1024];
+	const char *from_here, *from_home;
+
+	if (strlen(path) < OPERAND_SHORT)
+		return text_shell(buffer, size, path);
+	from_here = below(path, getcwd(here, sizeof(here)));
+	from_home = below(path, getenv("HOME"));
+	if (from_here || !from_home)
+		return text_shell(buffer, size, from_here ? from_here : path);
+	(void)snprintf(buffer, size, "~/%s", text_shell(rest, sizeof(rest), from_home));
+	return buffer;
+}
+
 char *cli_operand(char *buffer, size_t size, int argc, char **argv)
 {
-	char word[1024];
+	char word[1200];
 
 	*buffer = '\0';
 	for (int i = 0; i < argc; i++)
 		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s", i ? " " : "",
-			       text_shell(word, sizeof(word), argv[i]));
+			       short_word(word, sizeof(word), argv[i]));
 	return buffer;
 }
