@@ -65,15 +65,17 @@ unsigned first_fold(struct table *table, const char *first, const char *indent, 
 			length = strcspn(at, "\n");
 			if (print)
 				table_note(table, "%.*s", (int)length, at);
-			lines++;
+			lines += first_rows(table, length);
 		}
 	free(folded);
 	return lines;
 }
 
-const char *first_operand(const char *operand)
+unsigned first_rows(const struct table *table, size_t columns)
 {
-	return strlen(operand) < FIRST_OPERAND_MAX ? operand : "TRACE";
+	const unsigned width = first_width(table);
+
+	return columns > width ? (unsigned)((columns + width - 1) / width) : 1;
 }
 
 /* ---- the head ---- */
@@ -158,13 +160,13 @@ char *first_doubt(const struct summary *summary, const struct first_options *opt
 		 "Counts below are too low; messages that seem lost may only be unrecorded.");
 	used = strlen(buffer);
 	if (trust->lost_begin_ns && trust->lost_end_ns)
-		(void)snprintf(buffer + used, size - used, " Lost from %s to %s%s%s.",
-			       first_at(summary, options, (int64_t)trust->lost_begin_ns, begin,
-					sizeof(begin)),
-			       first_at(summary, options, (int64_t)trust->lost_end_ns, end,
-					sizeof(end)),
-			       trust->lost_of ? ", most of it in " : "",
-			       trust->lost_of ? trust->lost_of : "");
+		(void)snprintf(
+			buffer + used, size - used, " Lost from %s to %s%s%s.",
+			first_at(summary, options, (int64_t)trust->lost_begin_ns, begin,
+				 sizeof(begin)),
+			first_at(summary, options, (int64_t)trust->lost_end_ns, end, sizeof(end)),
+			trust->lost_of ? ", most of it in " : "",
+			trust->lost_of ? trust->lost_of : "");
 	return buffer;
 }
 
@@ -173,16 +175,15 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 			    const struct first_options *options)
 {
 	const struct summary_trust *trust = &summary->trust;
-	char text[512];
+	char text[4600];
 	unsigned lines = 0;
 
 	if (*first_doubt(summary, options, text, sizeof(text))) {
+		if (!options->is_file)
+			(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+				       " Each gap: `kymo report%s%s --section loss`.",
+				       *options->operand ? " " : "", options->operand);
 		table_mark(table, TABLE_DOUBTFUL);
-		lines += first_fold(table, "", "", text, true);
-	}
-	if (*text && !options->is_file) {
-		text_hints(text, sizeof(text), "`kymo report --section loss` lists each gap.",
-			   first_operand(options->operand));
 		lines += first_fold(table, "", "", text, true);
 	}
 	if (trust->unnamed)
@@ -194,9 +195,9 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 	if (trust->damaged)
 		lines += first_fold(table, "", "",
 				    text_hints(text, sizeof(text),
-						 "The trace is damaged: `kymo info` lists the "
-						 "places.",
-						 options->operand),
+					       "The trace is damaged: `kymo info` lists the "
+					       "places.",
+					       options->operand),
 				    true);
 	return lines;
 }
@@ -281,9 +282,9 @@ void first_print(struct table *table, const struct summary *summary,
 		 const struct first_options *options)
 {
 	/* The last two are an empty line and what to type next; one stands before the findings. */
-	unsigned lines = print_head(table, summary, options) + 3 + options->lines;
-	struct first_room room = { .operand = first_operand(options->operand),
-				   .is_file = options->is_file };
+	unsigned lines = print_head(table, summary, options) + 2 + options->lines +
+			 first_rows(table, strlen("kymo report  --all") + strlen(options->operand));
+	struct first_room room = { .operand = options->operand, .is_file = options->is_file };
 	const unsigned least = lines + first_tables(table, summary, &room, false);
 
 	table_note(table, "%s", "");

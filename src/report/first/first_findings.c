@@ -23,37 +23,21 @@ static void trust_command(const struct summary_trust *trust, const char *operand
 		snprintf(buffer, size, "kymo report%s%s --section hosts", gap, operand);
 }
 
-static void command_for(const struct summary *summary, const struct summary_finding *finding,
-			const char *operand, const struct first_options *options, char *buffer,
-			size_t size)
+char *first_command(const struct summary *summary, const struct summary_finding *finding,
+		    const struct first_options *options, char *buffer, size_t size)
 {
-	const char *gap = *operand ? " " : "";
+	const char *operand = options->operand, *gap = *operand ? " " : "";
 	char ask[1100];
 
 	*buffer = '\0';
 	if (options->is_file)
-		return;
+		return buffer;
 	if (*summary_finding_ask(finding))
 		snprintf(buffer, size, "kymo why%s%s %s", gap, operand,
 			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
 	else if (finding->kind == SUMMARY_FINDING_TRUST)
 		trust_command(&summary->trust, operand, buffer, size);
-}
-
-char *first_command(const struct summary *summary, const struct summary_finding *finding,
-		    const struct first_options *options, char *buffer, size_t size)
-{
-	command_for(summary, finding, options->operand, options, buffer, size);
 	return buffer;
-}
-
-/* A trace with a long name is "TRACE", so that the line fits. */
-static void command_of(const struct summary *summary, const struct summary_finding *finding,
-		       const struct first_options *options, char *buffer, size_t size)
-{
-	command_for(summary, finding, options->operand, options, buffer, size);
-	if (strlen(buffer) + 4 > FIRST_WIDTH && strlen(options->operand) > 5)
-		command_for(summary, finding, "TRACE", options, buffer, size);
 }
 
 /* "at +4.325 s, 6 times" */
@@ -73,26 +57,42 @@ static void where_of(const struct summary *summary, const struct summary_finding
 		snprintf(buffer, size, "at %s", at);
 }
 
-/* Place and command in one line if they fit, best below those of the other findings. */
-static unsigned print_where(struct table *table, const char *where, const char *command, bool print)
+/* Columns of place and command in one line, the command best below those of the other findings;
+ * @gap: set to the blanks between. */
+static size_t one_line(struct table *table, const char *where, const char *command, size_t *gap)
 {
 	const size_t both = 4 + strlen(where) + strlen(command);
-	size_t gap = strlen(where) < 24 ? 24 - strlen(where) : 2;
+
+	*gap = !*where || !*command ? 0 : strlen(where) < 24 ? 24 - strlen(where) : 2;
+	if (*gap && both + *gap > first_width(table))
+		*gap = 2;
+	return both + *gap;
+}
+
+static unsigned print_where(struct table *table, const char *where, const char *command, bool print)
+{
+	size_t gap;
+	const size_t columns = one_line(table, where, command, &gap);
 
 	if (!*where && !*command)
 		return 0;
-	gap = both + gap > first_width(table) ? 2 : gap;
-	if (!*where || !*command || both + gap <= first_width(table)) {
-		if (print)
-			table_note(table, "    %s%*s%s", where, *where && *command ? (int)gap : 0,
-				   "", command);
-		return 1;
-	}
-	if (print) {
-		table_note(table, "    %s", where);
-		table_note(table, "    %s", command);
-	}
-	return 2;
+	if (print)
+		table_note(table, "    %s%*s%s", where, (int)gap, "", command);
+	return first_rows(table, columns);
+}
+
+/* At the end of the sentence, if it needs a line of its own: " At +4.325 s, 6 times." */
+static void append_where(struct table *table, char *where, const char *command, char *text,
+			 size_t size)
+{
+	const size_t used = strlen(text);
+	size_t gap;
+
+	if (!*where || (*command && one_line(table, where, command, &gap) <= first_width(table)))
+		return;
+	*where = 'A';
+	(void)snprintf(text + used, size - used, " %s.", where);
+	*where = '\0';
 }
 
 static unsigned print_finding(struct table *table, const struct summary *summary,
@@ -107,12 +107,16 @@ static unsigned print_finding(struct table *table, const struct summary *summary
 		snprintf(text, sizeof(text), "%s: %s.%s",
 			 finding->entity ? finding->entity->label : "", options->cause,
 			 summary_finding_alike(finding, alike, sizeof(alike)));
+	where_of(summary, finding, options, where, sizeof(where));
+	first_command(summary, finding, options, command, sizeof(command));
+	/* Of the first one, whatever room it needs; `--section findings` has all of them. */
+	if (number > 1 && 4 + strlen(command) > first_width(table))
+		*command = '\0';
+	append_where(table, where, command, text, sizeof(text));
 	snprintf(before, sizeof(before), "%2u  ", number);
 	if (print)
 		table_mark(table, TABLE_FIRST);
 	lines = first_fold(table, before, "    ", text, print);
-	where_of(summary, finding, options, where, sizeof(where));
-	command_of(summary, finding, options, command, sizeof(command));
 	return lines + print_where(table, where, command, print);
 }
 
@@ -123,11 +127,11 @@ static unsigned print_nothing(struct table *table, const struct summary *summary
 	char text[1400], command[1200];
 	unsigned lines;
 
-	lines = first_fold(table, "ok  ", "    ",
-			   summary_nothing_text(summary, text, sizeof(text)), true);
+	lines = first_fold(table, "ok  ", "    ", summary_nothing_text(summary, text, sizeof(text)),
+			   true);
 	if (!summary_slowest(summary, &slowest))
 		return lines;
-	command_of(summary, &slowest, options, command, sizeof(command));
+	first_command(summary, &slowest, options, command, sizeof(command));
 	return lines + print_where(table, "", command, true);
 }
 
@@ -136,6 +140,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 {
 	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
 	unsigned count = summary_findings(summary, finding, SUMMARY_FINDINGS_MAX), lines = 0, shown;
+	char more[4200];
 
 	/* What is lost stands in the head already. */
 	if (count && finding[count - 1].kind == SUMMARY_FINDING_TRUST && !summary->trust.other_host)
@@ -154,8 +159,12 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 		lines += print_finding(table, summary, next, shown + 1, options, true);
 	}
 	if (count > shown) {
-		table_note(table, "    %u more: kymo report%s%s --section findings", count - shown,
-			   *options->operand ? " " : "", first_operand(options->operand));
+		(void)snprintf(more, sizeof(more), "%u more: kymo report%s%s --section findings",
+			       count - shown, *options->operand ? " " : "", options->operand);
+		/* Else the last line of the screen shows them, too. */
+		if (4 + strlen(more) > first_width(table))
+			(void)snprintf(more, sizeof(more), "%u more", count - shown);
+		table_note(table, "    %s", more);
 		lines++;
 	}
 	return lines;
@@ -204,7 +213,7 @@ static void machine_row(struct table *t, const struct summary *summary,
 	table_text(t, finding->entity && *finding->entity->of ? finding->entity->of : NULL);
 	table_u64(t, finding->alike);
 	table_u64(t, finding->affected);
-	command_of(summary, finding, options, text, sizeof(text));
+	first_command(summary, finding, options, text, sizeof(text));
 	table_text(t, *text ? text : NULL);
 }
 

@@ -22,9 +22,8 @@ unsigned first_lines(const struct table *table);
  */
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
-/* What commands name the trace in lines that fit; "TRACE": it is too long. */
-#define FIRST_OPERAND_MAX 38u
-const char *first_operand(const char *operand);
+/* How many rows of the terminal a line needs: a long command is not cut, but wrapped by it. */
+unsigned first_rows(const struct table *table, size_t columns);
 /* Names that are longer than @width lose their middle. Return: @buffer. */
 char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 
@@ -36,7 +35,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 #define FIRST_KINDS 5u
 #define FIRST_ROWS 5u
 struct first_room {
-	const char *operand; /* of first_operand() */
+	const char *operand; /* as in struct first_options */
 	bool is_file;        /* as in struct first_options */
 	unsigned rows[FIRST_KINDS];
 };

@@ -288,19 +288,23 @@ static void append(char *list, size_t size, const char *between, const char *tex
 	(void)snprintf(list + used, size - used, "%s%s", used ? between : "", text);
 }
 
+/* A command with a longer name of the trace needs a line of its own: the last line of the screen,
+ * with --all, is enough then. */
+#define OPERAND_LONG 24u
+
 /* "8 more callbacks: `kymo report TRACE --section callbacks`. "; of a file, nothing shows more. */
 static void put_left(const struct left *left, const char *verb, const struct first_room *room,
 		     char *buffer, size_t size)
 {
 	const char *gap = *room->operand ? " " : "";
-	char command[512] = "";
+	char command[4200] = "";
 
 	if (!*left->names)
 		return;
-	if (!room->is_file)
+	if (!room->is_file && (strlen(room->operand) <= OPERAND_LONG || strcmp(verb, "report")))
 		(void)snprintf(command, sizeof(command), ": `kymo %s%s%s%s%s`", verb, gap,
 			       room->operand, *left->options ? " " : "", left->options);
-	if (strlen(command) > FIRST_WIDTH)
+	if (strlen(command) > FIRST_WIDTH && strlen(left->options) > strlen("--all"))
 		(void)snprintf(command, sizeof(command), ": `kymo %s%s%s --all`", verb, gap,
 			       room->operand);
 	(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s. ", left->names,
@@ -363,7 +367,7 @@ static void hidden_text(const struct summary *summary, const struct first_room *
 unsigned first_tables(struct table *table, const struct summary *summary,
 		      const struct first_room *room, bool print)
 {
-	char text[1600], topics[256], timers[256], more[1024];
+	char text[10240], topics[256], timers[256], more[9216];
 	unsigned lines = 0;
 
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++)

@@ -62,8 +62,30 @@ def first_screen(work):
     typed(work, said.rpartition("one: ")[2])
 
 
+def long_names(work):
+    """A long path is in the commands all the same, each in a line of its own that nothing breaks; a path below the directory or the home is shorter."""
+    place = os.path.join(work, *["a-directory-with-a-long-name"] * 4)
+    os.makedirs(place)
+    for name in "pair_basic_st", "discarded":
+        trace = os.path.join(place, name)
+        os.symlink(os.path.join(SHARED, "data", "ros2-traces", name), trace)
+        for cwd, home, operand in ("/", "/", trace), (place, "/", name), ("/", place, "~/" + name):
+            text = run(KYMO, "report", trace, cwd=cwd, env=dict(os.environ, HOME=home)).stdout
+            found = re.findall(r"kymo (?:report|flow|why|events|info) (?:.*?(?=`)|[^`]*?(?=  |$))", text, re.M)
+            check(len(found) > 2 and "TRACE" not in text and all(f" {operand}" in command for command in found), found, text)
+            if operand == trace:
+                check(any(command.startswith("kymo why ") for command in found) or name == "discarded", found, text)
+            for command in found:
+                words = command.replace("kymo", shlex.quote(KYMO), 1)
+                run("/bin/sh", "-c", words, cwd=cwd, env=dict(os.environ, HOME=home))
+                check(f"{command}" in text, command)
+            for line in re.split(r"\n", text):
+                check(len(line) <= 80 or "kymo " in line, line)
+
+
 @in_directory
 def main(work):
+    long_names(work)
     trace = os.path.join(work, "swarm trace")
     record(trace, "-q", "--", os.path.join(TESTS, "swarm"), "3", "60")
     seen = set()
