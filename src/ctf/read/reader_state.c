@@ -100,11 +100,10 @@ const char *kymo_ctf_warning(const struct kymo_ctf_reader *r, unsigned index)
  * How much memory the files of traces may take. A file that is known takes about 2 kB until the
  * reader is closed, and the metadata of a trace about eight times its size, so a directory with
  * very many of them could take all memory of the machine: the reader refuses it instead, before it
- * opens the files. The windows of streams that are being read are not part of it: window.c limits
- * them.
+ * opens the files. The windows of streams that are being read share what is left: window.c.
  */
 #define VARIABLE "KYMO_READ_MEMORY"
-#define FILE_BYTES 2048u /* measured: 1.6 kB with 10,000 and with 100,000 files */
+#define FILE_BYTES 2048u /* measured: 1.6 kB with 10,000 and with 100,000 files; and a window */
 #define TRACE_BYTES 2048u
 #define METADATA_TIMES 8u /* measured: 130 kB for 16 kB, 9 kB for 1 kB */
 

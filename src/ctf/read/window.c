@@ -16,7 +16,7 @@
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
 #define WINDOW_MIN ((size_t)8 << 10)
-#define WINDOW_LEAST ((size_t)512)	/* of a small file */
+#define WINDOW_LEAST ((size_t)512)	/* of a small file, or of very many streams */
 /* bytes, over all streams as far as WINDOW_MIN allows: L2 */
 #define WINDOW_TOTAL ((size_t)2 << 20)
 #define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
@@ -26,6 +26,7 @@ static size_t usual_size(const struct ctf_stream *s)
 {
 	unsigned streams = s->reader->stream_count ? s->reader->stream_count : 1;
 	size_t share = WINDOW_TOTAL / streams, least = WINDOW_LEAST;
+	const uint64_t left = s->reader->held_most - s->reader->held;
 
 	if (s->window_size)
 		return s->window_size;
@@ -33,6 +34,9 @@ static size_t usual_size(const struct ctf_stream *s)
 		share = WINDOW_MIN;	/* only packet headers are looked at, or many streams */
 	if (share > WINDOW_MAX)
 		share = WINDOW_MAX;
+	/* All share what the files leave of the memory of the reader: reader_state.c. */
+	if (share > left / streams)
+		share = left / streams > WINDOW_LEAST ? left / streams : WINDOW_LEAST;
 	/* A small file needs no more than it has. */
 	while (least < share && least < s->file[s->file_index].size)
 		least *= 2;

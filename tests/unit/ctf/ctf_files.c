@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 
 #include "base/file.h"
+#include "ctf/read/reader_impl.h"
+#include "ctf/read/stream_impl.h"
 
 static unsigned opens;
 
@@ -156,6 +158,42 @@ static void too_many_files_are_refused(void **state)
 	unsetenv("KYMO_READ_MEMORY");
 }
 
+/* Streams that are read at the same time share what the files leave. */
+static void windows_are_in_the_limit(void **state)
+{
+	struct kymo_ctf_reader *reader;
+	struct kymo_ctf_event event;
+	size_t windows = 0;
+	char name[32];
+
+	(void)state;
+	metadata(BEGIN "stream { " PACKET PLAIN " };" EVENT);
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(name, sizeof name, "s_%u", i);
+		file_begin(name, 7);
+		packet_begin(1000);
+		for (unsigned j = 0; j < 1000; j++) {
+			event_begin(1, 1010 + j);
+			put_u64(5, 1);
+		}
+		packet_end(0);
+		file_end();
+	}
+	setenv("KYMO_READ_MEMORY", "1M", 1);
+	reader = open_trace();
+	unsetenv("KYMO_READ_MEMORY");
+	for (unsigned i = 0; i < 300 * 500; i++)
+		NEXT(reader, &event);
+	for (unsigned i = 0; i < reader->stream_count; i++)
+		windows += reader->stream[i]->window.capacity;
+	assert_int_equal(reader->stream_count, 300);
+	assert_in_range(windows, 300 * 512, (1 << 20) - reader->held);
+	for (unsigned i = 0; i < 300 * 500; i++)
+		NEXT(reader, &event);
+	END(reader, &event);
+	kymo_ctf_close(reader);
+}
+
 static void path_of(char path[256], const char *name)
 {
 	snprintf(path, 256, "%s/%s", directory, name);
@@ -242,6 +280,7 @@ int main(void)
 		cmocka_unit_test_teardown(opens_grow_with_the_files, clean),
 		cmocka_unit_test_teardown(files_are_opened_when_their_time_comes, clean),
 		cmocka_unit_test_teardown(too_many_files_are_refused, clean),
+		cmocka_unit_test_teardown(windows_are_in_the_limit, clean),
 		cmocka_unit_test_teardown(only_regular_files, clean),
 		cmocka_unit_test_teardown(load_has_a_limit, clean),
 		cmocka_unit_test_teardown(lines_have_a_limit, clean),
