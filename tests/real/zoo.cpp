@@ -2,11 +2,7 @@
 #include "zoo.hpp"
 
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
-#include <ctime>
 #include <example_interfaces/srv/add_two_ints.hpp>
-#include <mutex>
 #include <rclcpp/serialization.hpp>
 #include <rclcpp_components/register_node_macro.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
@@ -29,61 +25,13 @@ using Add = example_interfaces::srv::AddTwoInts;
 using rclcpp::CallbackGroupType;
 using std::chrono::milliseconds;
 using std::placeholders::_1;
+using zoo::log_;
+using zoo::moment;
+using zoo::ran;
+using zoo::received;
 
 namespace
 {
-class Log {
-public:
-	~Log();
-	void say(const char *format, ...) __attribute__((format(printf, 2, 3)));
-private:
-	std::mutex mutex_;
-	std::string text_;
-};
-
-Log::~Log()
-{
-	const char *name = std::getenv("ZOO_LOG");
-	FILE *file = name ? std::fopen(name, "w") : nullptr;
-
-	if (!file)
-		return;
-	(void)std::fputs(text_.c_str(), file);
-	(void)std::fclose(file);
-}
-
-void Log::say(const char *format, ...)
-{
-	std::lock_guard<std::mutex> guard(mutex_);
-	char line[512];
-	va_list args;
-
-	va_start(args, format);
-	(void)std::vsnprintf(line, sizeof line, format, args);
-	va_end(args);
-	text_.append(line).append("\n");
-}
-
-Log log_;
-
-int64_t moment()
-{
-	timespec time;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
-void ran(const std::string &callback)
-{
-	log_.say("run %s %" PRId64, callback.c_str(), moment());
-}
-
-void received(const std::string &callback, uint64_t number)
-{
-	log_.say("receive %s %" PRIu64 " %" PRId64, callback.c_str(), number, moment());
-}
-
 /* What the nodes have in common: the facts that they say. */
 template<class Base> class Animal : public Base {
 public:

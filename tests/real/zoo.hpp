@@ -23,6 +23,8 @@
 #pragma once
 #include <rclcpp/rclcpp.hpp>
 
+#include "log.hpp"
+
 namespace zoo
 {
 using Nodes = std::vector<rclcpp::node_interfaces::NodeBaseInterface::SharedPtr>;
