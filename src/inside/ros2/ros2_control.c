@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inside/ros2/ros2_attach.h"
 #include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_late.h"
 #include "inside/ros2/ros2_libraries.h"
 
 #define NAME_MAX_HERE 128u
@@ -171,12 +173,19 @@ static bool is_async(uintptr_t controller, const void *caller)
 	return ask && ask(controller);
 }
 
-static const char *name_of(uintptr_t controller, const void *caller)
+/* Its rclcpp_lifecycle::LifecycleNode. */
+static const void *node_of(uintptr_t controller, const void *caller)
 {
-	static void *getter, *known;
-	const void *node = kymo_handle_of(
-		&getter, "_ZN20controller_interface23ControllerInterfaceBase8get_nodeEv",
-		(uintptr_t)&controller, caller);
+	static void *known;
+
+	return kymo_handle_of(&known,
+			      "_ZN20controller_interface23ControllerInterfaceBase8get_nodeEv",
+			      (uintptr_t)&controller, caller);
+}
+
+static const char *name_of(const void *node, const void *caller)
+{
+	static void *known;
 	const char *(*get)(const void *) = (const char *(*)(const void *))kymo_below(
 		&known, "_ZNK16rclcpp_lifecycle13LifecycleNode8get_nameEv", caller, NULL);
 	const char *name = node && get ? get(node) : NULL;
@@ -184,8 +193,23 @@ static const char *name_of(uintptr_t controller, const void *caller)
 	return name ? name : "controller";
 }
 
+/* After an attach, publishers are known by the node that uses them. */
+static void tell_node(const void *node, const void *caller)
+{
+	static void *base_known, *known;
+	const void *base = kymo_handle_of(
+		&base_known, "_ZN16rclcpp_lifecycle13LifecycleNode23get_node_base_interfaceEv",
+		(uintptr_t)&node, caller);
+	const void *(*get)(const void *) = (const void *(*)(const void *))kymo_below(
+		&known, "_ZN6rclcpp15node_interfaces8NodeBase19get_rcl_node_handleEv", caller,
+		NULL);
+
+	kymo_late_uses(base && get ? get(base) : NULL);
+}
+
 void kymo_controller_updates(struct kymo_call *call)
 {
+	const void *node;
 	const char *name;
 
 	call->kept[0] = 0;
@@ -196,12 +220,18 @@ void kymo_controller_updates(struct kymo_call *call)
 		call->kept[0] = 0;
 		return;
 	}
-	name = name_of(call->kept[0], call->caller);
+	node = node_of(call->kept[0], call->caller);
+	name = name_of(node, call->caller);
 	begins(call->kept[0], UPDATE, name, strlen(name));
+	if (node && kymo_came_late())
+		tell_node(node, call->caller);
 }
 
 void kymo_controller_update_ends(struct kymo_call *call)
 {
-	if (call->kept[0])
-		ends(call->kept[0], UPDATE);
+	if (!call->kept[0])
+		return;
+	if (kymo_came_late())
+		kymo_late_uses(NULL);
+	ends(call->kept[0], UPDATE);
 }

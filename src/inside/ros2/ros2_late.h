@@ -33,6 +33,10 @@ void kymo_late_starts(uintptr_t callback, const void *caller);
 /** kymo_late_ends() - it ended. Context: wait-free. */
 void kymo_late_ends(void);
 
+/** kymo_late_uses() - what this thread publishes from now on is of this rcl_node_t, which exists;
+ * NULL: no longer. Does nothing in a program that was started with kymo. Context: wait-free. */
+void kymo_late_uses(const void *node);
+
 /** kymo_late_forget() - forget all objects: the process did not report meanwhile which it
  * destroyed. Context: no thread calls the hooks. */
 void kymo_late_forget(void);

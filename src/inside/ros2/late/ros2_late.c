@@ -169,6 +169,12 @@ static void callback_starts(uintptr_t address, bool within_process, const void *
 	here.of_callback = seen ? seen->node : NULL;
 }
 
+void kymo_late_uses(const void *node)
+{
+	if (is_on())
+		here.of_callback = node;
+}
+
 void kymo_late_starts(uintptr_t callback, const void *caller)
 {
 	callback_starts(callback, false, caller);
