@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the nodes of zoo.cpp write down; the lines are those of zoo.hpp. */
+/* What the nodes of zoo.cpp and control.cpp write down; the lines are those of zoo.hpp. */
 #pragma once
 #include <cstdint>
 #include <mutex>

@@ -41,11 +41,14 @@ EXECUTORS = {
     "groups": "single_threaded_executor",
     "component_container": "single_threaded_executor", "component_container_mt": "multi_threaded_executor",
     "component_container_isolated": "single_threaded_executor",
+    "ros2_control": "multi_threaded_executor",
     "rclpy-single": "single_threaded_executor", "rclpy-multi": "multi_threaded_executor",
     "rclpy-asyncio": "single_threaded_executor",
 }
 # Without Doer and Wisher: rclcpp_action may throw when a container ends by SIGINT, and the container with it.
 COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
+# Of control.cpp, and one of ros2_control itself.
+CONTROLLERS = {"stepper": "kymo_zoo/Stepper", "joint_state_broadcaster": "joint_state_broadcaster/JointStateBroadcaster"}
 QUESTIONS = ("events", "names", "latencies", "groups", "losses", "blocked")
 # By the first number of rclcpp's version.
 DISTRIBUTIONS = {"16": "Humble", "21": "Iron", "28": "Jazzy", "29": "Kilted"}
@@ -92,7 +95,19 @@ class Installation:
         """The kinds of executors that it has."""
         rclpy = any(os.path.isdir(f"{path}/rclpy") for path in self.environment["PYTHONPATH"].split(":"))
         usage = run(f"{self.zoo}/lib/kymo_zoo/zoo", env=self.environment, status=2).stderr.strip().split(" ")[-1].split("|")
-        return [name for name in EXECUTORS if (rclpy if name.startswith("rclpy-") else name.startswith("component") or name in usage)]
+        has = {"rclpy": rclpy, "component": True, "ros2": os.path.exists(f"{self.zoo}/lib/kymo_zoo/control_load")}
+        return [name for name in EXECUTORS if has.get(re.split("[-_]", name)[0], name in usage)]
+
+    def words(self, executor):
+        """The program whose nodes run in this executor, and its arguments."""
+        if executor.startswith("component"):
+            return [f"{self.ros}/lib/rclcpp_components/{executor}"]
+        if executor.startswith("rclpy-"):
+            return [sys.executable, f"{HERE}/zoo.py", executor[6:]]
+        if executor == "ros2_control":
+            types = [word for name, type_ in CONTROLLERS.items() for word in ("-p", f"{name}.type:={type_}")]
+            return [f"{self.ros}/lib/controller_manager/ros2_control_node", "--ros-args", "-p", "update_rate:=100", *types]
+        return [f"{self.zoo}/lib/kymo_zoo/zoo", executor]
 
     @contextlib.contextmanager
     def running(self, executor, log, preloaded):
@@ -100,15 +115,14 @@ class Installation:
         # Some executors spin busily; a thread for each group has less to say than memory for a ring.
         self.environment["KYMO_RING_SIZE"] = "512K" if executor == "groups" else "4M"
         environment = dict(self.environment, ZOO_LOG=log)
-        container = executor.startswith("component")
-        words = ([f"{self.ros}/lib/rclcpp_components/{executor}"] if container else
-                 [sys.executable, f"{HERE}/zoo.py", executor[6:]] if executor.startswith("rclpy-") else
-                 [f"{self.zoo}/lib/kymo_zoo/zoo", executor])
+        words = self.words(executor)
         with subprocess.Popen([KYMO, "run", "--", *words] if preloaded else words, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as process:
             try:
-                if container:
+                if executor.startswith("component"):
                     run(f"{self.zoo}/lib/kymo_zoo/load", *COMPONENTS, env=self.environment, timeout=120)
+                elif executor == "ros2_control":
+                    run(f"{self.zoo}/lib/kymo_zoo/control_load", *CONTROLLERS, env=self.environment, timeout=120)
                 else:
                     said = ""
                     for line in process.stdout:

@@ -7,7 +7,7 @@
  *   node NAME
  *   publisher|subscription|service|client NODE NAME, timer NODE NANOSECONDS
  *   group TYPE NODE MEMBER...        a member is a topic, a service, or nanoseconds
- *   symbol CALLBACK NAME             its function is called so in the source (only zoo.py)
+ *   symbol CALLBACK NAME             its function is called so in the source (only zoo.py and control.cpp)
  *   run CALLBACK NS                  the callback ran, and this was a moment within its run
  *   receive CALLBACK NUMBER NS       the same, and it got this number
  *   resume CALLBACK NS NS            a coroutine that ran first at one moment ran on at another (only zoo.py)

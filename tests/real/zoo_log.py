@@ -13,7 +13,8 @@ from lib_test import kymo, query
 
 # The kinds of entities, and the nodes that have them.
 KINDS = {"topics": ("/talker", "/listener"), "intra-process": ("/within",), "generic": ("/generic",), "services": ("/server", "/asker"),
-         "lifecycle": ("/living",), "actions": ("/doer", "/wisher"), "tasks": ("/tasker",)}
+         "lifecycle": ("/living",), "actions": ("/doer", "/wisher"), "tasks": ("/tasker",),
+         "ros2_control": ("/arm", "/stepper")}
 HELD = "/listener late"         # its queue has room for one message, and a timer of its group holds it up
 HOLDER = "/listener 160000000"
 MARGIN_NS = 100_000_000         # at both ends of a trace, a run may be outside of what was recorded
@@ -155,22 +156,26 @@ class Comparison:
                 if self.begin <= ended <= self.end:
                     yield id_, fact, ended, self.goals.get(id_)
 
+    def _unnamed(self):
+        """Publications whose publisher was not known when they were recorded, as after an attach: not in the table, or without a topic."""
+        known = {row["rcl_ns"] for row in query(self.trace, "SELECT rcl_ns FROM publications WHERE topic_name <> ''")}
+        return [row["timestamp_ns"] for row in query(self.trace, "SELECT timestamp_ns FROM events WHERE name = 'ros2:rcl_publish' "
+                                                     "ORDER BY timestamp_ns") if row["timestamp_ns"] not in known]
+
     def events(self, nodes):
         """Each run and each publication; where the trace says that events were lost, they may be absent."""
-        score, missing = Score(), None if self.lost else False
+        score, missing, unnamed = Score(), None if self.lost else False, self._unnamed()
         for name in self._callbacks(nodes):
             for moment, number, instance in self.ran[name]:
                 score.add(True if instance else missing, True, "run of", name, number, "at", moment)
         for topic, numbers in self.log.publications.items():
             if not any(name == topic and node in nodes for node, name in self.log.facts["publisher"]):
                 continue
-            sql = "SELECT publish_ns FROM publications WHERE "
-            times, nameless = (sorted({row["publish_ns"] for row in query(self.trace, sql + which)}) for which in
-                               (f"topic_name = '{topic}'", "topic_name IS NULL OR topic_name = ''"))
+            times = sorted({row["publish_ns"] for row in query(self.trace, f"SELECT publish_ns FROM publications WHERE topic_name = '{topic}'")})
             for number, (before, after) in numbers.items():
                 if self.begin <= before and after <= self.end:
                     found = self._within(times, before, after)
-                    absent = self.lost or self.within_unknown and "/within" in nodes or self._within(nameless, before, after)
+                    absent = self.lost or self.within_unknown and "/within" in nodes or self._within(unnamed, before, after)
                     score.add(found or (None if absent else 0), 1, "publications of", topic, number)
         for id_, (status, _, feedback), _, row in self._goals(nodes):
             score.add((row["status"], row["feedback_sent"]) if row else missing, (status, feedback), "goal", id_)
@@ -250,7 +255,7 @@ class Comparison:
     def losses(self, nodes):
         """Messages that the two subscriptions did not get, and no others."""
         score = Score()
-        if "/listener" not in nodes:
+        if "/listener" not in nodes or ("/listener",) not in self.log.facts["node"]:
             return score
         rows = query(self.trace, "SELECT m.publish_ns, m.outcome, m.subscription_id, m.callback_id FROM messages m "
                      "WHERE topic_name = '/topics/numbers'")
