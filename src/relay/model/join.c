@@ -377,6 +377,8 @@ void relay_give_up(struct relay_stream *stream, int64_t before_ns)
 void relay_expire(struct relay *relay)
 {
 	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
+	/* Bytes that the relay itself leaves waiting are not late. */
+	const bool held = relay->held_ns && relay->held_ns > limit;
 
 	relay_tell_losses(relay);
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
@@ -384,8 +386,8 @@ void relay_expire(struct relay *relay)
 			if (stream->is_metadata && stream->stored < stream->written &&
 			    stream->written_ns < limit)
 				relay_show_metadata(stream);
-			else if (!session->is_ours ||
-				 session->cookie) /* datagrams can be lost; bytes of our own
-						     connections can't */
+			else if (!held && (!session->is_ours ||
+					   session->cookie)) /* datagrams can be lost; bytes of our
+								own connections can't */
 				relay_give_up(stream, limit);
 }

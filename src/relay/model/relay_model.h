@@ -211,6 +211,8 @@ struct relay {
 	unsigned strays;		/* data connections without a packet: of any session */
 	uint64_t changes;		/* of all sessions */
 	int64_t half_expires_ns;
+	int64_t held_ns;		/* until when packets were left in their connections, for
+					 * the disk did not follow; 0: never */
 	uint16_t datagram_port;		/* 0: none */
 	size_t datagram_bytes;		/* in windows of all streams */
 	uint64_t datagram_polls;	/* calls of relay_expire_datagrams() */

@@ -42,6 +42,8 @@ void server_check_disk(struct server *server)
 	const bool was_full = server->disk_is_full, was_overfull = server->disk_is_overfull;
 	struct connection *next;
 
+	if (was_full)
+		server->relay.held_ns = server->relay.now_ns();
 	server->disk_is_full = waiting > (was_full ? DISK_ROOM : DISK_FULL);
 	server->disk_is_overfull = waiting > (was_overfull ? DISK_FULL : DISK_OVERFULL);
 	if (was_full == server->disk_is_full && was_overfull == server->disk_is_overfull)
@@ -166,6 +168,7 @@ static void on_poll(uv_timer_t *timer)
 
 	struct connection *next;
 
+	server_check_disk(server);
 	relay_expire(&server->relay);
 	relay_end_left(&server->relay);
 	for (struct connection *at = server->connections; at; at = next) {

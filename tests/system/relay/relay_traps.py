@@ -13,6 +13,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_relay import (CREATE_CHUNK, DATA_PENDING, END_PENDING, ERR, GET_CONFIGURATION, HUP, INACTIVE,
@@ -474,6 +475,7 @@ def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
     assert given(viewer, producer.one, INDEX_OK)[5:7] == (1, 2)
     assert viewer.next_index(producer.one)[0] == RETRY  # nothing is shown that is not in its file
     assert sender.is_alive()
+    time.sleep(3.5)     # longer than half a packet waits for the other half (EXPIRE), and a second until the relay looks
     disk.go_on()
     sender.join()
     until('what is pending', lambda: producer.pending(producer.one, many) == 0)
@@ -773,12 +775,12 @@ def viewers_must_do_things_in_order(relay):
     assert viewer.new_streams(777)[0] == 3
 
 
-EXPIRE = {'t20': '3s', 't27_nobody': '300s', 't27_streams': '1s'}
+EXPIRE = {'t19_a_disk': '2s', 't20': '3s', 't27_nobody': '300s', 't27_streams': '1s'}
 
 
 def main():
     for function in RUN:
-        options = next((('--expire', time) for name, time in EXPIRE.items() if function.__name__.startswith(name)), ())
+        options = next((('--expire', after) for name, after in EXPIRE.items() if function.__name__.startswith(name)), ())
         if hasattr(function, 'stopped_disk'):
             with StoppedDisk() as disk, Relay(*options, env=disk.env) as relay:
                 function(relay, disk)
