@@ -161,7 +161,7 @@ class Scenes:
         said = "".join(self.relay.stdout.readline() for _ in range(4))
         control, data, live, _, datagram = re.findall(r":(\d+)", said)
         self.names = dict(work=work, build=BUILD, domain=self.domain, control=control, data=data, live=live, datagram=datagram, dead=1)
-        self.runner = self.begin(f"kymo run --flight -- {self.robot} 300")
+        self.runner = self.begin(f"kymo run --flight -- {self.robot} 1200")
         self.names["pid"] = until("the robot", lambda: self.processes("driver"))
 
     def program(self, name, text):
@@ -280,7 +280,7 @@ class Scenes:
         if not self.senders:
             for name in ("walk", "robot"):
                 to = f"net://127.0.0.1:{self.names['control']}:{self.names['data']}/{name}"
-                self.senders.append(self.begin(f"kymo record --relay {to} -- {self.robot} 300",
+                self.senders.append(self.begin(f"kymo record --relay {to} -- {self.robot} 1200",
                                                KYMO_DIR=os.path.join(self.work, f"sends-{name}")))
             until("sessions", lambda: {"walk", "robot"} <= {session.get("session") for session in self.ask(
                 "live", f"net://127.0.0.1:{self.names['live']}").get("sessions", [])})
@@ -400,7 +400,7 @@ class Scenes:
     def attached(self, line):
         """Of a program that was started without kymo; other programs of this machine are left alone."""
         if not self.unprepared:
-            self.begin(f"{self.robot} 300")
+            self.begin(f"{self.robot} 1200")
             self.unprepared = until("an unprepared robot", lambda: self.child("driver", self.programs[-1].pid))
         words, pid = line.split(), f"-p {self.unprepared}"
         line = re.sub(r" (--all\b|-p \S+)", "", line)
