@@ -133,7 +133,7 @@ if command -v aarch64-linux-gnu-g++ >/dev/null; then
 			libraries="-l${library%:*} $libraries"
 		done
 		$cxx $pair -o "$work/control" tests/rclcpp/control.cpp $libraries
-		record "control$pair" -E "$preload" "$work/control" 20
+		record "controllers$pair" -E "$preload" "$work/control" 20
 		[ "$(grep -c 'symbol = "arm_controller::update"' "$work/text")" = 1 ] || die "$(cat "$work/text")"
 		# Of each cycle: three of the manager, four of two components, three of three controllers, one of the planner.
 		[ "$(grep -c 'ros2:callback_start: ' "$work/text")" = 220 ] || die "$(grep -c callback_start "$work/text")"
