@@ -218,7 +218,7 @@ def relayed(directory):
     env = private(os.path.join(directory, "relayed"), KYMO_RING_SIZE="2M")
     with Relay() as relay:
         sender = subprocess.Popen([KYMO, "record", "-q", "--relay", f"net://127.0.0.1:{relay.control}:{relay.data}/robot", "--",
-                                   *robot(60)], env=env, stdout=subprocess.DEVNULL)
+                                   *robot(900)], env=env, stdout=subprocess.DEVNULL)
         result = whole_robot(f"net://127.0.0.1:{relay.live}/robot")
         is_robot(result, "a session")
         check(result["state"] == "live", "the state is", result["state"])
@@ -304,7 +304,7 @@ def early(directory):
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
     top.shows("note", "waiting for programs|runs? without kymo")
-    with running(env, *robot(60)):
+    with running(env, *robot(900)):
         top.shows("programs", r"^kymo top · 3 processes, 9 nodes")
         check(top.end() == 0, "q did not end it well")
 
@@ -357,7 +357,7 @@ def test(directory):
     relayed(directory)
     in_directory(counted_spans)
     in_directory(lambda other: service_calls(other, not has_threads_only))
-    with running(env, *robot(120)):
+    with running(env, *robot(900)):
         alone(env)
         counted(env)
         killed(env)
