@@ -224,7 +224,7 @@ def sim(scratch, traces, clocks):
         wrong = abs(100 * SECOND + true // 2 - b['take_ns'])
         check(wrong <= error / 2 + 2000, 'sim time of', a, 'is', b, 'and wrong by', wrong)
         if a['clock_error_ns']:
-            check(abs(b['clock_error_ns'] - a['clock_error_ns'] / 2) <= 10, a['clock_error_ns'], 'is in sim time', b['clock_error_ns'])
+            check(abs(b['clock_error_ns'] - a['clock_error_ns'] / 2) <= 10 + a['clock_error_ns'] / 10000, a['clock_error_ns'], 'is in sim time', b['clock_error_ns'])
     for words in ('report',), ('flow',), ('why',), ('dump', '-n', '5'), ('export', '-o', os.path.join(scratch, 'sim.pftrace')):
         kymo(words[0], '--clock', 'sim', *everything, *words[1:])
     kymo('export', '--clock', 'sim', *everything, '-o', os.path.join(scratch, 'sim.tar'), status=2)
