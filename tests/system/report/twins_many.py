@@ -44,7 +44,9 @@ def findings(trace):
 def screen(trace):
     text = kymo("report", trace)
     lines = text.rstrip("\n").split("\n")
-    check(len(lines) <= 23 and max(map(len, lines)) <= 80, "the first screen has", len(lines), "lines:\n" + text)
+    # A command is never broken, so it may be longer than a line.
+    wide = [line for line in lines if len(line) > 80 and not re.match(r" *`?kymo [a-z]+ .*$", line)]
+    check(len(lines) <= 23 and not wide, "the first screen has", len(lines), "lines:\n" + text)
     check(re.search(rf"Affected: \d+ of ({CHAINS}|{PROCESSES}) such ", " ".join(text.split())), text)
     rows = [line for line in lines if re.match(r"(\d+ x )?(/drone|/swarm|swarm:)", line)]
     check(all(re.match(rf"({CHAINS} x /swarm -> /drone|{PROCESSES} x (/drone|swarm:step)) ", row) for row in rows), "rows:", rows, text)
