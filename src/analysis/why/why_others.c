@@ -72,7 +72,7 @@ static void see_followed(struct why_others *others)
 	others->is_partial = window.begin_ns < others->dropped_ns;
 }
 
-/* Is it dropped, being none of the @newer ones? */
+/* Is a run or a wait dropped that is not among the latest? Notes when the last such one ended. */
 static bool is_dropped(struct why_others *others, int64_t start_ns, int64_t end_ns)
 {
 	const struct why_window *window = &others->followed;

@@ -211,8 +211,8 @@ struct relay {
 	unsigned strays;		/* data connections without a packet: of any session */
 	uint64_t changes;		/* of all sessions */
 	int64_t half_expires_ns;
-	int64_t held_ns;		/* until when packets were left in their connections, for
-					 * the disk did not follow; 0: never */
+	int64_t held_ns;		/* when packets were last left in their connections,
+					 * because the disk was too slow; 0: never */
 	uint16_t datagram_port;		/* 0: none */
 	size_t datagram_bytes;		/* in windows of all streams */
 	uint64_t datagram_polls;	/* calls of relay_expire_datagrams() */
@@ -299,7 +299,8 @@ void relay_leave_session(struct relay_session *session);
  * or joined its session
  *
  * A producer's control connection may end before its data connection's first packet arrives. So
- * while there are such connections, a session without a connection ends up to five seconds later.
+ * while a data connection has no packet yet, a session that lost its last connection stays open,
+ * for five seconds at most.
  */
 void relay_stray_begins(struct relay *relay);
 void relay_stray_ends(struct relay *relay);

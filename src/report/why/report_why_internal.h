@@ -41,7 +41,7 @@ struct why_answer {
 	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct passes passes;		/* of the latest pass: */
-	bool is_summarys;		/* it was that of the summary, over all chains */
+	bool is_summarys;		/* the first pass was that of the summary */
 	unsigned kept;			/* it kept so many of the longest instances of each */
 	struct model *model;
 	struct chains *chains;
