@@ -70,6 +70,7 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 			if (intake->session->cut_off)
 				return err_set(err, KYMO_EXIT_INPUT, "its session continues on another connection");
 			some = intake->left < size ? intake->left : size;
+			intake->session->data_ns = intake->relay->now_ns();
 			if (relay_data_bytes(intake->stream, bytes, some) < 0)
 				return err_no_memory(err);
 			intake->left -= (uint32_t)some;

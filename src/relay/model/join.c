@@ -16,6 +16,8 @@
 #include "ctf/write/writer.h"
 #include "relay/model/relay_packets.h"
 
+#define SLOW_FACTOR	10	/* a half waits so many times longer while packets arrive */
+
 /* ---- published packets ---- */
 
 const struct relay_part *relay_packet(const struct relay_stream *stream, uint64_t number)
@@ -374,9 +376,18 @@ void relay_give_up(struct relay_stream *stream, int64_t before_ns)
 		give_up(stream, stream->oldest);
 }
 
+/* Halves of this session that arrived before this time expire. The network may be slow: while bytes
+ * of packets arrive, the one that is missing may be behind them. */
+static int64_t expiry(const struct relay_session *session, int64_t now)
+{
+	const int64_t wait = session->relay->half_expires_ns;
+
+	return now - (session->data_ns > now - wait ? SLOW_FACTOR * wait : wait);
+}
+
 void relay_expire(struct relay *relay)
 {
-	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
+	const int64_t now = relay->now_ns(), limit = now - relay->half_expires_ns;
 	/* Bytes that the relay itself leaves waiting are not late. */
 	const bool held = relay->held_ns && relay->held_ns > limit;
 
@@ -389,5 +400,5 @@ void relay_expire(struct relay *relay)
 			else if (!held && (!session->is_ours ||
 					   session->cookie)) /* datagrams can be lost; bytes of our
 								own connections can't */
-				relay_give_up(stream, limit);
+				relay_give_up(stream, expiry(session, now));
 }

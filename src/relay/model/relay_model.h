@@ -168,6 +168,7 @@ struct relay_session {
 	struct relay_stream *streams, **last_stream;
 	unsigned stream_count;
 	int64_t newest_ns;		/* when the last of them arrived */
+	int64_t data_ns;		/* when bytes of packets last arrived; 0: never */
 	unsigned viewers;		/* attached */
 	unsigned producers;		/* its connections; it ends with the last one */
 	int64_t left_ns;		/* when the last of them ended, with strays; else 0 */
