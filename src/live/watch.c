@@ -92,14 +92,40 @@ static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_read
 	return now_ns - HOLD_NS + kymo_ctf_trace(reader, trace)->clock_offset_ns;
 }
 
+#define ALIVE_BITS 64u
+
+static void set_alive(struct watch *watch, unsigned trace, bool alive)
+{
+	const uint64_t bit = (uint64_t)1 << trace % ALIVE_BITS;
+
+	watch->alive = alive ? watch->alive | bit : watch->alive & ~bit;
+}
+
+/* Whether each trace that the reader found since watch_check() is the next chunk of one that had a
+ * writer and a point then: streams that existed at that point bring nothing from before it. */
+static bool are_next_chunks(struct watch *watch, const struct kymo_ctf_reader *reader)
+{
+	bool all = true;
+
+	for (unsigned i = watch->traces; i < kymo_ctf_trace_count(reader); i++) {
+		const uint32_t before = reader_trace_before(reader, i);
+		const bool alive = before != READER_NO_TRACE && i - before < ALIVE_BITS &&
+				   watch->alive >> before % ALIVE_BITS & 1;
+
+		set_alive(watch, i, alive);
+		all = all && alive;
+	}
+	return all;
+}
+
 void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns)
 {
 	const unsigned traces = reader ? kymo_ctf_trace_count(reader) : 0;
 	uint64_t points = 0;
-	unsigned gone = 0;
+	unsigned gone = watch->gone;
 
 	watch->until = INT64_MAX;
-	for (unsigned i = 0; i < traces; i++) {
+	for (unsigned i = gone; i < traces; i++) {
 		struct ctf_sync sync = { 0 };
 		const enum kind kind = read_sync(reader, i, &sync);
 		int64_t until = INT64_MAX;
@@ -110,9 +136,11 @@ void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int6
 			until = INT64_MIN;
 		else if (kind == PLAIN && watch->old != traces)
 			until = plain_until(watch, reader, i, now_ns);
+		set_alive(watch, i, kind == ALIVE && sync.number);
 		if (until < watch->until)
 			watch->until = until;
 		points += sync.number;
+		watch->gone += kind == GONE && i == watch->gone;
 		gone += kind == GONE || (kind == PLAIN && watch->old == traces);
 	}
 	watch->over = traces && gone == traces && watch->begun;
@@ -133,9 +161,9 @@ void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool 
 	else if (grew)
 		watch->old = 0;
 	watch->begun = reader != NULL;
-	/* A new trace was not checked yet. */
 	if (!reader || kymo_ctf_trace_count(reader) != watch->traces) {
-		watch->until = INT64_MIN;
+		if (!reader || !are_next_chunks(watch, reader))
+			watch->until = INT64_MIN;
 		watch->over = false;
 	}
 }

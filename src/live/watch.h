@@ -14,6 +14,10 @@
  *                                             least that often
  *   no index/sync, the trace stopped growing  all
  *   no index/sync, nobody wrote for a minute  all; it is complete, unless it grows after all
+ *
+ * Reading finds new traces that were not checked, so nothing is complete then, with one exception:
+ * the next chunk of a trace whose writer lived holds nothing from before that trace's last point.
+ * Without the exception, a reader that is slower than the chunks change would never show anything.
  */
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H
@@ -27,6 +31,9 @@ struct watch {
 	uint64_t points;		/* sum of the synchronisation points' numbers */
 	int64_t looked_ns, grown_ns;	/* when the files were read; when they had grown */
 	unsigned traces;		/* of the reader, when it was checked */
+	uint64_t alive;			/* bit i % 64: whether trace i, of the last 64, or the one
+					 * that it continues, had a writer and a point */
+	unsigned gone;			/* so many traces, the first ones, have no writer */
 	bool begun;
 	unsigned old; /* traces that nobody wrote for a minute before they were opened; all were
 			 looked at */

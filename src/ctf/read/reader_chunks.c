@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ctf/format/packed.h"
+#include "ctf/read/reader.h"
 #include "ctf/read/stream_impl.h"
 
 #define ARCHIVES "/archives/"
@@ -84,6 +85,21 @@ bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *
 			return true;
 	}
 	return false;
+}
+
+uint32_t reader_trace_before(const struct kymo_ctf_reader *reader, uint32_t index)
+{
+	const struct chunk_of *chunk = &reader->trace[index]->chunk;
+
+	for (uint32_t i = index; chunk->number > 1 && i-- > 0;) {
+		const struct chunk_of *other = &reader->trace[i]->chunk;
+
+		if (other->number + 1 == chunk->number &&
+		    !strcmp(other->archives, chunk->archives) &&
+		    !strcmp(other->below, chunk->below))
+			return i;
+	}
+	return READER_NO_TRACE;
 }
 
 /* The highest chunk number below that of @chunk in the same recording; 0: @chunk is the first. */
