@@ -197,6 +197,35 @@ static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 	return true;
 }
 
+/* A packed file behind the plain one of that name. */
+static int by_listed_name(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+	const char *m = text_base_name(x->path), *n = text_base_name(y->path);
+	const int order = by_plain_name(&m, &n);
+
+	return order ? order : (int)packed_is_name(m) - (int)packed_is_name(n);
+}
+
+/* A file that was compressed between two looks at it is listed by both of its names: the packed one
+ * is there. */
+static void list_once(struct file_list *list)
+{
+	unsigned kept = 0;
+
+	if (list->count)
+		qsort(list->file, list->count, sizeof *list->file, by_listed_name);
+	for (unsigned i = 0; i < list->count; i++) {
+		const char *name = text_base_name(list->file[i].path);
+		const char *last = kept ? text_base_name(list->file[kept - 1].path) : NULL;
+
+		if (last && by_plain_name(&last, &name) == 0)
+			free(list->file[--kept].path);
+		list->file[kept++] = list->file[i];
+	}
+	list->count = kept;
+}
+
 int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 	       struct kymo_err *err)
 {
@@ -229,6 +258,7 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 		files_free(list);
 		return err_no_memory(err);
 	}
+	list_once(list);
 	return 0;
 }
 
