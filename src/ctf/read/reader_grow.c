@@ -3,6 +3,9 @@
  * kymo_ctf_refresh(): what was added to a trace that another program is writing. The order matters:
  * first the sizes of files, then the metadata, then the streams up to these sizes. So the metadata
  * describes every packet that is read.
+ *
+ * A recording may have thousands of chunks, and a chunk must be shown before the next one is
+ * complete. So a complete trace that was read costs one look at its directory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
+#include "ctf/format/lock.h"
 #include "ctf/read/stream_impl.h"
 
 #define LISTS_MAX 3 /* of a directory, until no chunk is missing */
@@ -101,6 +106,30 @@ static bool directory_changed(struct ctf_trace *trace)
 	return changed;
 }
 
+/* Whether the trace had a writer that is gone: then nothing is added to it. Of a trace without
+ * index/sync nobody knows. */
+static bool is_complete(const struct ctf_trace *trace)
+{
+	char *path = path_join(trace->path, CTF_SYNC_NAME);
+	const int fd = path ? file_open(path) : -1;
+	const bool complete = fd >= 0 && ctf_sync_alive(fd) == 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	free(path);
+	return complete;
+}
+
+/* Whether a settled trace is as it was: its chunk has the same name, and no file was compressed. */
+static bool stays_settled(const struct ctf_trace *trace)
+{
+	struct stat st;
+
+	return trace->settled && !stat(trace->path, &st) &&
+	       st.st_mtim.tv_sec == trace->listed.tv_sec &&
+	       st.st_mtim.tv_nsec == trace->listed.tv_nsec;
+}
+
 /* The chunk may have its final name now, and files may be compressed: use the new paths. Return:
  * false: no memory. */
 static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace)
@@ -166,6 +195,7 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 		      struct kymo_err *err)
 {
 	const unsigned streams = reader->stream_count;
+	const bool complete = is_complete(trace);
 	struct growth growth;
 	unsigned moves = 0;
 	int result;
@@ -191,6 +221,7 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 	if (result >= 0 && lost_look(reader, trace, found))
 		result = err_no_memory(err);
 	growth_free(&growth);
+	trace->settled = complete && result >= 0;
 	return result < 0 ? -1 : 0;
 }
 
@@ -245,8 +276,11 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 	if (!r->growing)
 		return err_set(err, KYMO_EXIT_USAGE, "kymo_ctf_refresh() works only after kymo_ctf_growing()");
 	reader_settle(r);
-	for (unsigned i = 0; i < traces && !result; i++)
-		result = grow_trace(r, r->trace[i], &found, err);
+	for (unsigned i = 0; i < traces && !result; i++) {
+		r->trace[i]->settled = stays_settled(r->trace[i]);
+		if (!r->trace[i]->settled)
+			result = grow_trace(r, r->trace[i], &found, err);
+	}
 	if (!result)
 		result = find_traces(r, err);
 	found = found || r->trace_count > traces;

@@ -54,6 +54,7 @@ struct ctf_trace {
 	uint32_t class_count;
 	struct timespec listed;		/* time stamp of the directory when it was listed last */
 	bool list_again;		/* it has files without a packet yet */
+	bool settled;			/* complete, and all of it was read */
 	struct chunk_of chunk;
 	bool goes_on;			/* the reader also has the chunk before this one */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */

@@ -236,6 +236,22 @@ static int is_of_tree(const struct dirent *entry)
 	       !strcmp(entry->d_name, "metadata");
 }
 
+/* Whether the chunk at @path was read and is complete; then a walk leaves it out. */
+static bool is_settled(struct kymo_ctf_reader *reader, const char *path)
+{
+	const size_t length = strlen(path);
+	unsigned i = reader->look_at;
+
+	for (; i < reader->trace_count && !strncmp(reader->trace[i]->path, path, length) &&
+	       reader->trace[i]->path[length] == '/'; i++)
+		if (!reader->trace[i]->settled)
+			return false;
+	if (!reader->refreshing || i == reader->look_at)
+		return false;
+	reader->look_at = i;
+	return true;
+}
+
 int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
 	      struct kymo_err *err)
 {
@@ -263,7 +279,8 @@ int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
 				      ? NULL
 				      : path_join(path, entry[i]->d_name);
 
-		if (below && depth < TREE_DEPTH_MAX && is_directory(below, entry[i]))
+		if (below && depth < TREE_DEPTH_MAX && is_directory(below, entry[i]) &&
+		    !(chunks && is_settled(reader, below)))
 			result = tree_walk(reader, below, depth + 1, err);
 		free(below);
 		free(entry[i]);
