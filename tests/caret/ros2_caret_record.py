@@ -65,7 +65,7 @@ class Node:
         self.process.stdin.write("\t".join(words) + "\n")
         self.process.stdin.flush()
         said = None
-        while (event := self.answers.get(timeout=60))["event"] != "done":
+        while (event := self.answers.get(timeout=300))["event"] != "done":
             said = event
         return said
 
@@ -84,7 +84,7 @@ class Node:
         self.callback = callback
 
     def spin_once(self):
-        event = self.statuses.get(timeout=60)
+        event = self.statuses.get(timeout=300)
         self.callback(Message(caret_node_name=event["node"], status=STATES[event["status"]]))
 
 

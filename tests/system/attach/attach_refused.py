@@ -87,7 +87,7 @@ def test_traced(environment, load):
             until("strace", lambda: f"TracerPid:\t{strace.pid}" in open(f"/proc/{process.pid}/status", encoding="utf-8").read())
             refused(environment, process.pid, f"process {strace.pid} already traces load")
             strace.send_signal(signal.SIGINT)
-            strace.wait(60)
+            strace.wait(300)
         check("attached" in attach("attach", "-p", str(process.pid), environment=environment).stdout, "after strace")
 
 

@@ -44,9 +44,9 @@ def recorded(trace, environment):
 
 
 def check_all(wanted, trace, environment, when):
-    """Rare kinds of events may be missing in a second of a busy machine: record again, for a minute."""
+    """Rare kinds of events may be missing in a second of a busy machine: record again, for five minutes."""
     found, count = kinds(trace), 0
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while wanted - found and time.monotonic() < end:
         count += 1
         found |= kinds(recorded(f"{trace}-{count}", environment))
@@ -90,7 +90,7 @@ def test(directory):
         check(said.stdout.count("attached, tracetools") == 3, said)
         check_all(kinds(twin), again, environment, "after the second attach")
         process.send_signal(signal.SIGTERM)
-        check(process.wait(60) == 0, "the robot ended with", process.returncode)
+        check(process.wait(300) == 0, "the robot ended with", process.returncode)
 
 
 if not os.path.exists(ROBOT):

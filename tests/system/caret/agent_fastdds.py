@@ -63,7 +63,7 @@ def main():
         assert info['recorded'] > 0 and not info['lost'], info
         assert agent.running() and not agent.said(), agent.said()
         client.process.stdin.close()
-        assert client.process.wait(60) == 0, client.said()
+        assert client.process.wait(300) == 0, client.said()
 
 
 main()

@@ -41,7 +41,7 @@ class Robot:
 
     def lttng(self, command, name):
         done = subprocess.run(command.format(**self.names(name)), shell=True, env=self.host.environment, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=300)
         assert done.returncode == 0, f'{command}: {done.returncode} {done.stdout} {done.stderr}'
         return done.stdout
 
@@ -141,7 +141,7 @@ def by_original(robot, host):
         until('events', robot.events)
         until('its last question', lambda: 'press enter to stop' in record.output())
         record.write()
-        assert record.process.wait(60) == 0, record.said()
+        assert record.process.wait(300) == 0, record.said()
         robot.check(3 + done)
     with open(f'{host.root}/asked') as asked:
         assert asked.read() == 'run caret_trace clock_recorder\n'

@@ -77,7 +77,7 @@ class Capture:
     """participants: guid: user data; endpoints: guid: dict; messages: (writer's guid, topic, encapsulation, payload)."""
 
     def __init__(self, path):
-        done = subprocess.run(['tshark', '-n', '-r', path, '-Y', 'rtps', '-T', 'pdml'], capture_output=True, timeout=60)
+        done = subprocess.run(['tshark', '-n', '-r', path, '-Y', 'rtps', '-T', 'pdml'], capture_output=True, timeout=300)
         assert done.returncode == 0, done.stderr
         self.participants, self.endpoints, self.messages = {}, {}, []
         for packet in tree.fromstring(done.stdout).iter('packet'):
@@ -157,7 +157,7 @@ def record(network, path, *agent):
                     f'sendto(b"{LAST}", ("{host.address}", 9))'], check=True)
     until('the last frame', lambda: LAST.encode() in open(path, 'rb').read())
     capture.terminate()
-    capture.wait(60)
+    capture.wait(300)
     capture.stderr.close()
     return Capture(path), node, pid
 

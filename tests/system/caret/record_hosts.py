@@ -143,7 +143,7 @@ def terminal(network):
             shown += data
     except OSError:
         pass                    # nobody has it open any more
-    said = record.communicate(timeout=60)[1]
+    said = record.communicate(timeout=300)[1]
     assert record.returncode == 0 and said == '', said
     screens = shown.decode().split('\033[H\033[2J')
     assert len(screens) > 3 and 'Ctrl-C ends the recordings' in shown.decode(), screens
@@ -163,7 +163,7 @@ def usage(network):
         done.wait(2)
         assert part in done.said(), done.said()
     assert 'ROS_DOMAIN_ID' in subprocess.run([KYMO, 'record', '--hosts'], env=dict(host.environment, ROS_DOMAIN_ID='x'), text=True,
-                                             stderr=subprocess.PIPE, timeout=60).stderr
+                                             stderr=subprocess.PIPE, timeout=300).stderr
 
 
 def main():

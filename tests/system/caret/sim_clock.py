@@ -34,7 +34,7 @@ def start(*command, **more):
 
 def end(program, number=signal.SIGINT):
     program.send_signal(number)
-    out = program.communicate(timeout=60)[0]
+    out = program.communicate(timeout=300)[0]
     assert program.returncode == 0, (program.args, program.returncode)
     return out
 
@@ -47,7 +47,7 @@ def record(trace, domain):
     until("a session", lambda: answer("status").get("state") == "recording" or "recorder_pid" in answer("status"))
     agent = start(KYMO, "agent", "--domain", str(domain), "--sim-rate", "2")
     player = start(PLAYER, str(domain), *PHASES)
-    phases = [tuple(map(float, line.split())) for line in player.communicate(timeout=60)[0].splitlines()]
+    phases = [tuple(map(float, line.split())) for line in player.communicate(timeout=300)[0].splitlines()]
     assert player.returncode == 0 and len(phases) == 7, phases
     for ns, _, _ in phases[:-1]:
         # From a quarter of the phase on, for half of it.
@@ -57,7 +57,7 @@ def record(trace, domain):
     for what, at in ("begin", -0.5), ("end", 0.5):
         events.stdin.write(f"{what} {int(phases[3][0] + at * S) - base}\n")
     events.stdin.close()
-    events.wait(60)
+    events.wait(300)
     said = end(agent)
     # It is a traced process now, and stands for the others alone.
     assert "the time of a simulation" in said, said
@@ -106,12 +106,12 @@ def two_domains(trace, domain):
     agent = start(KYMO, "agent", "--domain", str(domain), "--domain", str(domain + 1), "--sim-rate", "20")
     # Each begins when the agent listens to its domain, which on a busy machine is not at the same time.
     players = [start(PLAYER, str(domain + i), *phases) for i, phases in enumerate((["6:1"], ["=5000", "6:0"]))]
-    outputs = [player.communicate(timeout=60)[0].splitlines() for player in players]
+    outputs = [player.communicate(timeout=300)[0].splitlines() for player in players]
     begin = max(float(lines[0].split()[0]) for lines in outputs)
     for what, at in ("begin", 0.2), ("end", 0.7):
         events.stdin.write(f"{what} {int(begin + at * S) - base}\n")
     events.stdin.close()
-    events.wait(60)
+    events.wait(300)
     said = end(agent)
     assert all(f"/clock of ROS domain {domain + i} has the time of a simulation" in said for i in (0, 1)), said
     end(recorder)
@@ -141,7 +141,7 @@ def beside_a_command(trace, domain):
                                   if p["pid"] == agent.pid) > 2)
     recorder.stdin.close()
     recorder.stdin = None
-    recorder.communicate(timeout=60)
+    recorder.communicate(timeout=300)
     assert recorder.returncode == 0
     player.kill()
     player.communicate()
@@ -172,7 +172,7 @@ def main():
             for program in programs:
                 if program.poll() is None:
                     program.kill()
-                    program.wait(60)
+                    program.wait(300)
 
 
 if __name__ == "__main__":

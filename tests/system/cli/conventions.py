@@ -212,12 +212,12 @@ def _(place):
     recorder = subprocess.Popen([KYMO, "record"], cwd=place.work, env=place.environment, stderr=subprocess.PIPE, text=True)
     until("the recorder", lambda: json.loads(place.kymo("status", "--format", "json").stdout).get("recorder_pid"))
     recorder.send_signal(signal.SIGINT)
-    said = recorder.communicate(timeout=60)[1]
+    said = recorder.communicate(timeout=300)[1]
     assert recorder.returncode == 6 and "nothing was traced" in said, (recorder.returncode, said)
     reader = subprocess.Popen([KYMO, "dump", place.record("./node", "5000")], cwd=place.work, env=place.environment, stdout=subprocess.PIPE)
     assert reader.stdout.read(1)                # the rest is more than a pipe takes
     reader.send_signal(signal.SIGINT)
-    assert reader.wait(timeout=60) == -signal.SIGINT, reader.returncode
+    assert reader.wait(timeout=300) == -signal.SIGINT, reader.returncode
     reader.stdout.close()
     says("cli.md", "Ctrl-C is how a recording is ended", "130")
 

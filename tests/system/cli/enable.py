@@ -16,7 +16,7 @@ NOTHING = 6
 
 
 def run(*words, status=0, **more):
-    done = subprocess.run([KYMO, *words], capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ, **more))
+    done = subprocess.run([KYMO, *words], capture_output=True, text=True, timeout=300, check=False, env=dict(os.environ, **more))
     check(done.returncode == status, words, done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -40,7 +40,7 @@ def of_user(home):
     check("nothing to do" in run("enable"), "a second time")
     check("programs of this user start with" in run("doctor"), "doctor does not know")
     if os.access(GENERATOR, os.X_OK):
-        made = subprocess.run([GENERATOR], capture_output=True, text=True, check=True, timeout=60).stdout
+        made = subprocess.run([GENERATOR], capture_output=True, text=True, check=True, timeout=300).stdout
         check(f"LD_PRELOAD={written['library']}\n" in made and "TRACETOOLS_RUNTIME_DISABLE=1\n" in made, made)
     run("enable", "--flight")
     with open(written["file"], encoding="utf-8") as file:

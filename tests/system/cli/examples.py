@@ -173,7 +173,7 @@ class Scenes:
     def files(self):
         """What the examples name: traces, and files beside them."""
         def into(*words):
-            subprocess.run(words, cwd=self.work, env=self.environment, check=True, capture_output=True, timeout=120)
+            subprocess.run(words, cwd=self.work, env=self.environment, check=True, capture_output=True, timeout=300)
         into("env", f"ROBOT_SECONDS={SECONDS}", "kymo", "record", "-o", "TRACE", "--", "ros2")
         for name in ("my_session", "session-20261120220000", "left-robot", "right-robot", "spikes/1",
                      "traces/robot/walk-20261120-200115", "traces/robot/walk", "traces/session-20261120220000",
@@ -212,7 +212,7 @@ class Scenes:
         if program.poll() is None:
             os.killpg(program.pid, number)
         try:
-            out = program.communicate(timeout=60)[0]
+            out = program.communicate(timeout=300)[0]
         except subprocess.TimeoutExpired:
             os.killpg(program.pid, signal.SIGKILL)
             return "none after Ctrl-C", program.communicate()[0]
@@ -226,7 +226,7 @@ class Scenes:
 
     def ask(self, *words):
         return json.loads(subprocess.run([KYMO, *words, "--format", "json"], env=self.environment, capture_output=True,
-                                         text=True, timeout=60).stdout or "{}")
+                                         text=True, timeout=300).stdout or "{}")
 
     def processes(self, name):
         for process in self.ask("status").get("processes", []):
@@ -240,10 +240,10 @@ class Scenes:
     # ---- scenes ----
 
     def run(self, line, **more):
-        """To its end, within a minute."""
+        """To its end, within five minutes."""
         program = self.begin(line, **more)
         try:
-            out = program.communicate(timeout=120)[0]
+            out = program.communicate(timeout=300)[0]
         except subprocess.TimeoutExpired:
             return "none within 120 s", self.finish(program)[1]
         return program.returncode, out

@@ -26,7 +26,7 @@ class Place:
         return os.path.join(self.traces, *names)
 
     def kymo(self, *words, status=0, **more):
-        done = subprocess.run([KYMO, *words], env=self.environment, capture_output=True, text=True, timeout=60,
+        done = subprocess.run([KYMO, *words], env=self.environment, capture_output=True, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, **more)
         check(done.returncode == status, words, "exits with", done.returncode, "and says", done.stderr)
         return done

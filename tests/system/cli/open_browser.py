@@ -102,11 +102,11 @@ def opened(directory, browser, host, *words):
             shown = subprocess.Popen([*browser, page[1]], env=environment, start_new_session=True,
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                check(host.arrived.wait(60), browser[0], "the UI got nothing", said)
+                check(host.arrived.wait(300), browser[0], "the UI got nothing", said)
                 check(server.poll() is None, browser[0], "kymo ended although the page is open")
             finally:
                 end(shown)
-            check(server.wait(60) == 0, browser[0], "kymo ended with", server.returncode)
+            check(server.wait(300) == 0, browser[0], "kymo ended with", server.returncode)
         finally:
             if server.poll() is None:
                 server.kill()
@@ -120,7 +120,7 @@ def paged(directory, browser, trace):
         shown = subprocess.Popen([*browser, server.stdout.readline().strip()], env=private(directory, HOME=directory), start_new_session=True,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            check(server.wait(120) == 0, browser[0], "kymo ended with", server.returncode)
+            check(server.wait(300) == 0, browser[0], "kymo ended with", server.returncode)
         finally:
             end(shown)
     check(not [name for name in os.listdir(directory) if name.startswith("kymo-open")], "a temporary page stayed", os.listdir(directory))

@@ -32,7 +32,7 @@ def folder(directory):
 
 def ask(port, path, method="GET", host=None):
     """Return: status, headers and content."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{port}")
     connection.endheaders()
@@ -44,7 +44,7 @@ def ask(port, path, method="GET", host=None):
 
 def says(port, request):
     """Return: the first line of the answer to these bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.sendall(request)
         return connection.makefile("rb").readline().decode()
 
@@ -94,11 +94,11 @@ def refused(port):
 def alive(port, key, server):
     """As long as the page is shown, kymo goes on; a page that is loaded again comes back."""
     for _ in range(2):
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
             connection.sendall(f"GET /{key}/alive HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             check(b" 200 OK" in connection.recv(4096), "the page cannot stay")
             check(ask(port, "/")[0] == 200 and server.poll() is None, "it does not go on")
-    check(server.wait(60) == 0, "after the page was closed it ended with", server.returncode)
+    check(server.wait(300) == 0, "after the page was closed it ended with", server.returncode)
 
 
 def crowd(port):
@@ -163,7 +163,7 @@ def paged(directory):
         check(ask(int(port), f"/{key}", "HEAD")[2] == b"" and server.poll() is None, "HEAD is the page")
         status, headers, content = ask(int(port), f"/{key}")
         check(status == 200 and content == text and headers["X-Frame-Options"] == "DENY", "the page is", status, headers)
-        check(server.wait(60) == 0, "it ended with", server.returncode)
+        check(server.wait(300) == 0, "it ended with", server.returncode)
 
 
 def test(directory):

@@ -89,7 +89,7 @@ class Place:
 
     def run(self, line, **more):
         return subprocess.run(["sh", "-c", line], cwd=self.work, env=dict(self.environment, **more), stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=120, check=False)
+                              text=True, timeout=300, check=False)
 
     def record(self, words, options="", **more):
         self.number += 1
@@ -161,7 +161,7 @@ def descendants(place):
         finally:
             with contextlib.suppress(ProcessLookupError):   # the recorder ends it, too
                 os.kill(pid, signal.SIGKILL)            # or its end of the pipes stays open
-        said = recorder.communicate(timeout=60)[1]
+        said = recorder.communicate(timeout=300)[1]
         check(f"process {pid} (waits): " in said and wanted in said and "nothing was traced" in said, words, "says", said)
     # With all other variables gone, too, what doctor advises.
     done = place.record(f"./launcher env -i KYMO_DIR={place.work}/run {KYMO} run -- ./node", "--all")

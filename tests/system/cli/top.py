@@ -33,7 +33,7 @@ def running(env, *command):
         yield
     finally:
         os.killpg(program.pid, signal.SIGINT)
-        program.wait(60)
+        program.wait(300)
 
 
 def states(env):
@@ -174,7 +174,7 @@ def beside(directory, env):
     check([sink["path"] for sink in sinks] == [trace], "sinks afterwards:", sinks)
     check(set(states(env).values()) == {"record"}, "afterwards the programs are", states(env))
     recorder.send_signal(signal.SIGINT)
-    check(recorder.wait(60) == 0, "the recorder ended with", recorder.returncode)
+    check(recorder.wait(300) == 0, "the recorder ended with", recorder.returncode)
     check(accounts(trace)["ended"] and not accounts(trace)["totals"]["dropped"], "the trace has holes", accounts(trace))
     run(KYMO, "report", trace)
 
@@ -223,7 +223,7 @@ def relayed(directory):
         is_robot(result, "a session")
         check(result["state"] == "live", "the state is", result["state"])
         sender.send_signal(signal.SIGINT)
-        sender.wait(60)
+        sender.wait(300)
 
 
 def others(directory, env):
@@ -237,7 +237,7 @@ def others(directory, env):
     top.shows("the recording", r"3 processes, 9 nodes · recording others")
     rows = top.shows("rows", r"^[!> ] /perc\S+ timer 96 ms +\d")
     run(KYMO, "stop", env=env)
-    check(recorder.wait(60) == 0, "the recorder ended with", recorder.returncode)
+    check(recorder.wait(300) == 0, "the recorder ended with", recorder.returncode)
     top.shows("nobody again", r"3 processes, 9 nodes · watching")
     check(rows and top.end() == 0, "q did not end it well")
     check(accounts(trace)["ended"] and accounts(trace)["totals"]["recorded"] > 0, "the recording has", accounts(trace)["totals"])
@@ -331,7 +331,7 @@ def program(directory):
     top.keys("x")
     check(top.end() == 0, "q did not end it well")
     cyclic.terminate()
-    cyclic.wait(60)
+    cyclic.wait(300)
 
 
 def refused(directory, trace):

@@ -20,7 +20,7 @@ STREAMS = (("export", "--format", "dot"), ("export", "--format", "perfetto"), ("
 
 def run(place, words, output):
     return subprocess.run([KYMO, words[0], TRACE, *words[1:], "-q", "--force", "-o", output], env=place, capture_output=True, text=True,
-                          timeout=120, check=False)
+                          timeout=300, check=False)
 
 
 def read_fifo(path, found):
@@ -53,7 +53,7 @@ def main(work):
         if done.returncode:     # else it waits for ever
             os.close(os.open(at("fifo"), os.O_RDWR))
         check(done.returncode == 0 and stat.S_ISFIFO(os.stat(at("fifo")).st_mode), words, "into a FIFO:", done)
-        reader.join(60)
+        reader.join(300)
         check(found and len(found[0]) > whole // 2, words, "wrote", found and len(found[0]), "bytes into a FIFO,", whole, "into a file")
         for name in os.listdir(work):
             if name in ("file", "other", "link", "fifo") or name.endswith(".part"):

@@ -100,7 +100,7 @@ def serving(scratch, *words, path=""):
         finally:
             program.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                program.wait(20)
+                program.wait(300)
             if program.poll() is None:		# the thread sanitizer may hold a signal back until the next one
                 program.send_signal(signal.SIGINT)
 

@@ -207,7 +207,7 @@ with subprocess.Popen([program, "loop"], stdin=subprocess.PIPE, stdout=subproces
     line = child.stdout.readline()
     os.kill(recorder, signal.SIGCONT)
     assert line == "filled\\n", line
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while True:
         said = json.loads(subprocess.run([kymo, "status", "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
         its = next(p for p in said["processes"] if p["pid"] == child.pid)

@@ -59,7 +59,7 @@ RIGHT = [
 
 
 def say(env, *words):
-    done = subprocess.run([KYMO, *words], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, *words], env=env, capture_output=True, text=True, timeout=300)
     check("Secret-of-this-test" not in done.stdout + done.stderr, "the secret is printed", words)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 

@@ -77,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif habit == "stall":
             server.stuck.set()
-            server.open.wait(60)
+            server.open.wait(300)
             self.close_connection = True
         elif habit == "flood":
             self.wfile.write(b"HTTP/1.1 500 x\r\nX: ")
@@ -109,7 +109,7 @@ def configure(directory, encoding="json", limit="64M"):
 
 
 def metrics(url):
-    with OPENER.open(url, timeout=60) as answer:
+    with OPENER.open(url, timeout=300) as answer:
         lines = re.findall(r"^(kymo_push\S+) (\S+)$", answer.read().decode(), re.M)
     return {name: int(value) for name, value in lines}
 
@@ -139,7 +139,7 @@ class Serving:
 
     def __exit__(self, *what):
         self.process.terminate()
-        status = self.process.wait(60)
+        status = self.process.wait(300)
         self.running.__exit__(*what)
         check(status == 0, "ends with", status, self.told())
         check(TOKEN not in self.told(), "the token is in the log", self.told())

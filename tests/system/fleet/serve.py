@@ -139,7 +139,7 @@ def get(url, *, context=None, **headers):
     request = urllib.request.Request(url, headers={key.replace("_", "-"): value for key, value in headers.items()})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)) if context else OPENER
     try:
-        with opener.open(request, timeout=60) as answer:
+        with opener.open(request, timeout=300) as answer:
             return answer.status, answer.read().decode(), answer.headers
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode(), error.headers
@@ -181,7 +181,7 @@ def requests(trace):
         for client in idle:
             client.close()
         process.terminate()
-        check(process.wait(60) == 0, "ends with 0")
+        check(process.wait(300) == 0, "ends with 0")
 
 
 def answers(url):
@@ -230,7 +230,7 @@ def prometheus(directory, url):
                     "--web.listen-address", f"127.0.0.1:{port}", stdout=log, stderr=log):
         def ask(what):
             try:
-                with OPENER.open(f"http://127.0.0.1:{port}/api/v1/query?query={what}", timeout=60) as answer:
+                with OPENER.open(f"http://127.0.0.1:{port}/api/v1/query?query={what}", timeout=300) as answer:
                     return json.load(answer)["data"]["result"]
             except (ConnectionError, urllib.error.URLError):
                 return []
@@ -291,7 +291,7 @@ def counted(environment):
         check("ros2_callback_duration_seconds_count" not in text and parse(text)[0]["kymo_events_lost_total", ()] == 0, text)
         promtool(text)
         process.terminate()
-        check(process.wait(60) == 0, "ends with 0")
+        check(process.wait(300) == 0, "ends with 0")
 
 
 def sampled(environment):
@@ -318,7 +318,7 @@ def sampled(environment):
 
         until("as many runs as messages", between_looks)
         process.terminate()
-        check(process.wait(60) == 0, "ends with 0")
+        check(process.wait(300) == 0, "ends with 0")
     for words in ("--count",), ("--window", "500ms"), ("x",):
         run(KYMO, "serve", "--sample", "400ms", *words, status=2)
 
@@ -341,7 +341,7 @@ def growing(directory):
             url = address(process)
             until("windows and chunks", lambda: chunks() > 20 and totals(get(url + "/metrics")[1])[1] >= 2)
             recorder.send_signal(signal.SIGINT)
-            check(recorder.wait(60) == 0, recorder.returncode)
+            check(recorder.wait(300) == 0, recorder.returncode)
             whole = totals(kymo("serve", "--once", "--window", "1s", trace))
             until("the last window", lambda: totals(get(url + "/metrics")[1])[0] == whole[0])
             windows = totals(get(url + "/metrics")[1])[1]
@@ -383,7 +383,7 @@ def recorded(directory, incidents, environment):
         promtool(get(url + "/metrics")[1])
         prometheus(directory, url)
         process.terminate()
-        check(process.wait(60) == 0, "ends with 0")
+        check(process.wait(300) == 0, "ends with 0")
 
 
 def test(directory):

@@ -41,7 +41,7 @@ def record(directory, domain):
             str(domain), "--seconds", "2", env={**os.environ, "KYMO_DIR": os.path.join(directory, host)}))
             for host, program in PROGRAMS.items()]
         for recorder in recorders:
-            check(recorder.wait(60) == 0, "record")
+            check(recorder.wait(300) == 0, "record")
 
 
 def serve(directory, url, host):

@@ -89,7 +89,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server.requests.append((self.path, headers, error))
         if habit == "wait":
             server.stuck.set()
-            server.open.wait(60)
+            server.open.wait(300)
         if habit == "cut":
             self.close_connection = True
             return
@@ -258,7 +258,7 @@ def with_bandwidth(directory):
 
 
 def metrics(url):
-    with OPENER.open(url, timeout=60) as answer:
+    with OPENER.open(url, timeout=300) as answer:
         return {name: int(value) for name, value in re.findall(r"^(kymo_upload\S+) (\S+)$", answer.read().decode(), re.M)}
 
 
@@ -295,7 +295,7 @@ def by_serve(directory):
             check(found["kymo_upload_sent_bytes_total"] > 200000 and found["kymo_upload_waiting_incidents"] == 0, found)
             check(len(bucket.objects) == 8 and len(bucket.requests) == 9, "sent once, and again from where it failed", len(bucket.requests))
             serving.terminate()
-            check(serving.wait(60) == 0, told())
+            check(serving.wait(300) == 0, told())
         check("503" in told() and "incidents wait" in told() and "arrive again" in told() and SECRET not in told(), told())
 
 

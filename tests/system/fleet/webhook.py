@@ -47,7 +47,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server.got.append((self.path, headers, body))
         if habit == "stall":
             server.stuck.set()
-            server.open.wait(60)
+            server.open.wait(300)
         if habit == "cut":
             self.close_connection = True
             return
@@ -100,7 +100,7 @@ def serving(directory, webhook):
             return file.read()
 
     def metrics():
-        with OPENER.open(re.findall(r"http://\S+/metrics", told())[0], timeout=60) as answer:
+        with OPENER.open(re.findall(r"http://\S+/metrics", told())[0], timeout=300) as answer:
             return {name: int(value) for name, value in re.findall(r"^kymo_webhook_(\S+) (\S+)$", answer.read().decode(), re.M)}
 
     with open(log, "w", encoding="utf-8") as out, running(KYMO, "serve", env=variables(directory, webhook), stderr=out) as process:
@@ -112,7 +112,7 @@ def serving(directory, webhook):
                 found = file.read().decode()
             check(TOKEN not in found and PATH not in found, "a secret is in", name)
         process.terminate()
-        check(process.wait(60) == 0 and TOKEN not in told() and PATH not in told(), told())
+        check(process.wait(300) == 0 and TOKEN not in told() and PATH not in told(), told())
 
 
 def seen(directory):

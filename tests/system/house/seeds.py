@@ -112,7 +112,7 @@ class Place:
             line = re.sub(r"kymo record (.*)-- build/robot/robot --seconds (\d+)", rf"kymo record \1--duration \2s -- {self.launch}", line)
         try:
             done = subprocess.run(["bash", "-c", line], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120, check=False)
+                                  stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300, check=False)
         except subprocess.TimeoutExpired:
             return f"{line}: did not end within 120 s"
         if done.returncode or text not in done.stdout:

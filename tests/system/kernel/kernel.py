@@ -229,7 +229,7 @@ def flight(directory):
         done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
                            "2", "--", ROBOT, "--seconds", "30", "--domain", str(ros_domain()))
         other.terminate()
-        said = other.communicate(timeout=60)[1]
+        said = other.communicate(timeout=300)[1]
     assert done.returncode == 0 and "kernel: " in done.stderr, done
     lossless_tasks(events(whole)[1], said)
     lossless_tasks("were lost" in done.stderr, done.stderr)

@@ -182,7 +182,7 @@ def by_size(directory):
         recorder.send_signal(signal.SIGINT)
         said = recorder.stderr.read()
         busy.kill()
-        assert recorder.wait(60) == 0, said
+        assert recorder.wait(300) == 0, said
     assert not chunks(trace)[0].endswith("-1"), chunks(trace)
     with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
         accounts = json.load(file)

@@ -68,7 +68,7 @@ def setuid_of(directory, program):
 
 def attach(verb, *words, environment, status=0):
     """Run kymo attach or detach. A program that is busy on a busy machine may have no thread at a safe place for a while: try again,
-    for a minute."""
+    for five minutes."""
     def one():
         done = run(KYMO, verb, *words, env=environment, status=None)
         return None if done.stderr.endswith("try again\n") else done
@@ -88,7 +88,7 @@ def begun(*command, **options):
             yield process
             process.send_signal(signal.SIGTERM)
             told = process.stdout.read()
-            check(process.wait(60) == 0, command, "ended with", process.returncode, told)
+            check(process.wait(300) == 0, command, "ended with", process.returncode, told)
         finally:
             if process.poll() is None:
                 process.kill()

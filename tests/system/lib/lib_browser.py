@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-DEADLINE_S = 60
+DEADLINE_S = 300
 
 
 class Browser:

@@ -40,7 +40,7 @@ def capturing(interface, file, *there):
     try:
         yield
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 def shift(file, ns):

@@ -36,7 +36,7 @@ class Server:
         words = urllib.parse.urlencode({"query": sql, "database": database})
         request = urllib.request.Request(self.url + "?" + words, data=body, method="POST")
         try:
-            with OPENER.open(request, timeout=60) as answer:
+            with OPENER.open(request, timeout=300) as answer:
                 return answer.read().decode()
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()[:1000]) from error

@@ -71,7 +71,7 @@ class Program:
         return self.wait(status)
 
     def wait(self, status=0):
-        ended = self.process.wait(60)
+        ended = self.process.wait(300)
         self.process.stdin.close()
         self.out.close()
         self.err.close()
@@ -187,7 +187,7 @@ class Host:
 
     def kymo(self, *arguments, status=0):
         """What `kymo ...` prints."""
-        done = subprocess.run([*self.there(), KYMO, *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*self.there(), KYMO, *arguments], env=self.environment, capture_output=True, text=True, timeout=300)
         assert status is None or done.returncode == status, f'kymo {" ".join(arguments)}: {done.returncode}: {done.stderr}'
         return done.stdout
 
@@ -201,7 +201,7 @@ class Host:
             if bad:
                 print(f'--- host {self.number}: {program.name}\n{program.output()[-3000:]}{program.said()[-3000:]}')
         self.holder.stdin.close()
-        self.holder.wait(60)
+        self.holder.wait(300)
 
 
 class Network:

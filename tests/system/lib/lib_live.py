@@ -56,7 +56,7 @@ class LttngRelayd:
     def __exit__(self, kind, value, trace):
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(30)
+            self.process.wait(300)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -121,7 +121,7 @@ class Live:
 
     def wait(self, status=0):
         """Waits for its end; the lines."""
-        ended = self.process.wait(120)
+        ended = self.process.wait(300)
         assert ended == status, f'kymo live ended with {ended}: {self.said()} {self.lines()[-3:]}'
         return self.lines()
 

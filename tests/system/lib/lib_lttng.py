@@ -47,7 +47,7 @@ def sessiond():
         yield
     finally:
         daemon.send_signal(signal.SIGTERM)
-        daemon.wait(60)
+        daemon.wait(300)
         log.close()
         shutil.rmtree(home)
 
@@ -97,7 +97,7 @@ class Watcher:
 
     def events(self):
         """Waits for its end; the texts of the events, in order."""
-        status = self.process.wait(120)
+        status = self.process.wait(300)
         said = [line for line in self.read(self.err).splitlines() if line and self.HARMLESS not in line]
         assert status == 0 and not said, f'babeltrace2 ended with {status}: {said[:5]}'
         times = [line.split()[0] for line in self.lines()]

@@ -111,4 +111,4 @@ class Cable:
     def __exit__(self, *_):
         for process in self.bridge, self.far:
             process.stdin.close()
-            process.wait(60)
+            process.wait(300)

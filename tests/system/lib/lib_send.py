@@ -49,7 +49,7 @@ class Watcher:
 
     def check(self, stored, from_beginning):
         """It has shown what is @stored, [thread][numbers]: all of it, or from where it came."""
-        status = self.process.wait(60)
+        status = self.process.wait(300)
         check(status == 0, 'babeltrace2 ended with %d: %s', status, self.said()[-2000:])
         shown = lib.numbers_in(self.text())
         for thread, numbers in enumerate(shown):
@@ -131,7 +131,7 @@ class Relay:
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(60)
+                self.process.wait(300)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -282,7 +282,7 @@ def account(place, recorder, program, relay, sessions=1):
 
 def read(session):
     """The numbers of each thread that a session has, be packets missing or not."""
-    text = subprocess.run(['babeltrace2', '--no-delta', session], capture_output=True, text=True, timeout=120)
+    text = subprocess.run(['babeltrace2', '--no-delta', session], capture_output=True, text=True, timeout=300)
     check(text.returncode == 0, 'babeltrace2: %s', text.stderr)
     numbers = lib.numbers_in(text.stdout)
     for thread in numbers:

@@ -48,10 +48,10 @@ class Terminal:
 
     def shows(self, what, pattern):
         """Read until the screen has @pattern. Return: the match."""
-        deadline, runs = time.monotonic() + 60, True
+        deadline, runs = time.monotonic() + 300, True
         while not (found := re.search(pattern, self.text(), re.M)) and time.monotonic() < deadline and runs:
             runs = self.read()
-        check(found, "the screen has no", what, repr(pattern), "after a minute" if runs else "when the program ended", ":\n" + self.text())
+        check(found, "the screen has no", what, repr(pattern), "after five minutes" if runs else "when the program ended", ":\n" + self.text())
         return found
 
     def keys(self, text):

@@ -218,7 +218,7 @@ def existing(*paths):
     return [path for path in paths if os.path.exists(path)]
 
 
-def waited(condition, seconds=60, least=0.01):
+def waited(condition, seconds=300, least=0.01):
     """Return: the value of condition() once it is true, or what it is after @seconds. A condition that takes long, as one that
     runs a program does, is asked less often: the CPUs are for what is waited for."""
     end = time.monotonic() + seconds
@@ -231,7 +231,7 @@ def waited(condition, seconds=60, least=0.01):
         time.sleep(min(max(least, 2 * (now - began)), 0.2))
 
 
-def until(what, condition, seconds=60):
+def until(what, condition, seconds=300):
     """Wait for condition() to be true and return its value. The test fails after @seconds."""
     value = waited(condition, seconds)
     assert value, f"waited {seconds} s for {what}"

@@ -195,8 +195,8 @@ def compare(what, expected, got, table, mapping=None):
         compare_lane('%s, thread %d' % (what, key[1]), lane, got[key], table)
 
 
-def wait_for(what, condition, seconds=60, least=0.01):
-    """Waits until condition() is true, a minute on a slow machine."""
+def wait_for(what, condition, seconds=300, least=0.01):
+    """Waits until condition() is true, five minutes on a slow machine."""
     if not waited(condition, seconds, least):
         raise Mismatch('waited in vain for ' + what)
 

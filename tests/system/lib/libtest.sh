@@ -58,10 +58,10 @@ empty() {
 	return 1
 }
 
-# wait_for COMMAND...: until it succeeds, up to a minute on a slow machine. Asked less and less often: the CPUs are for what is
+# wait_for COMMAND...: until it succeeds, up to five minutes on a slow machine. Asked less and less often: the CPUs are for what is
 # waited for.
 wait_for() {
-	local until=$((SECONDS + 60)) pause=0.05
+	local until=$((SECONDS + 300)) pause=0.05
 	while ! "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$until" ] || { fail "never happened: $*"; return 1; }
 		sleep $pause

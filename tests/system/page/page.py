@@ -39,7 +39,7 @@ WALK = """(async addresses => {
     }
     return wrong;
 })(ADDRESSES)"""
-AT_ONCE = 6     # addresses that the browser walks before it answers: it has a minute, also on a busy machine
+AT_ONCE = 6     # addresses that the browser walks before it answers: it has five minutes, also on a busy machine
 DRAWN = """({text: document.querySelector('main').innerText.length,
     undrawn: [...document.querySelectorAll('main svg[height]')].filter(svg => svg.getBoundingClientRect().width && !svg.firstChild).length,
     inside: innerWidth < 1200 ? [] : [...document.querySelectorAll('main .scroll')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 60)),
@@ -442,7 +442,7 @@ def two_hosts(directory):
                 [*unshare, "--monotonic", ahead, "sh", "-c", 'hostname "$1"; shift; exec "$@"', "sh", host, *command], stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE, text=True, env=dict(os.environ, KYMO_DIR=os.path.join(directory, program + ".dir"), KYMO_RING_SIZE="2M")))
     for process in running:
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=300)[1]
         assert process.returncode == 0, told
     return [os.path.join(directory, "hosts")]
 

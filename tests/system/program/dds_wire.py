@@ -48,8 +48,8 @@ def captured(work):
         try:
             check(near.stdout.readline() == "matched\n", "near did not find far")
             cable.set(loss=LOSS)
-            near.communicate("\n", timeout=60)
-            far.communicate(timeout=60)
+            near.communicate("\n", timeout=300)
+            far.communicate(timeout=300)
             check(not near.returncode and not far.returncode, near.returncode, far.returncode)
             check(cable.count()["lost"], "the cable lost nothing")
         finally:

@@ -114,7 +114,7 @@ def recorded(trace, environment):
         yield
         until("the recorder to read all", lambda: not glob.glob(environment["KYMO_DIR"] + "/*.region"))
         recorder.send_signal(signal.SIGINT)
-        recorder.wait(60)
+        recorder.wait(300)
 
 
 def compare(check, scratch, preload, program, cpu, *words, test=None):

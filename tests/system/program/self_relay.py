@@ -92,7 +92,7 @@ class Program:
 
     def stop(self):
         answer = self.ask("stop")
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
         check(self.process.returncode == 0, "it ended with %s: %s", self.process.returncode, self.said())
         return answer, self.said()
 
@@ -101,7 +101,7 @@ def stored(relay, session="walk"):
     """Numbers of the events in all sessions of that name, and how many are missing there."""
     numbers, lost = [], 0
     for path in relay.stored(session):
-        done = subprocess.run(["babeltrace2", path], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["babeltrace2", path], capture_output=True, text=True, timeout=300)
         numbers += map(int, EMITTED.findall(done.stdout))
         lost += sum(map(int, LOST.findall(done.stderr)))
     return numbers, lost

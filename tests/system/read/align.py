@@ -31,7 +31,7 @@ def record(scratch):
         running.append(subprocess.Popen([*UNSHARE, '--monotonic', str(ahead), 'sh', '-c', 'hostname "$1"; shift; exec "$@"',
                                          'sh', host, *command], env=environment, stderr=subprocess.PIPE, text=True))
     for process in running:
-        output = process.communicate(timeout=60)[1]
+        output = process.communicate(timeout=300)[1]
         if process.returncode:
             raise RuntimeError(output)
     return {host: os.path.join(scratch, host) for host in HOSTS}
@@ -205,7 +205,7 @@ def sim_trace(scratch):
                                 'record', '-q', '-o', trace, '--', os.path.join(BUILD, 'tests/sim_events')],
                                env=dict(os.environ, KYMO_DIR=trace + '.dir'), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     begin = int(running.stdout.readline())
-    running.communicate(''.join(f'pair {at} {100 * SECOND + at // 2}\n' for at in range(0, 120 * SECOND, SECOND)), timeout=60)
+    running.communicate(''.join(f'pair {at} {100 * SECOND + at // 2}\n' for at in range(0, 120 * SECOND, SECOND)), timeout=300)
     return trace, begin
 
 

@@ -59,7 +59,7 @@ def recorded(trace, lines):
     program = subprocess.Popen([KYMO, "record", "-q", "-o", trace, "--", f"{BUILD}/tests/sim_events"], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     base = int(program.stdout.readline())
-    program.communicate("".join(f"{line}\n" for line in lines(base)), timeout=60)
+    program.communicate("".join(f"{line}\n" for line in lines(base)), timeout=300)
     check(program.returncode == 0, "record gave", program.returncode)
 
 

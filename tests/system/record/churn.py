@@ -33,7 +33,7 @@ PER_NODE = collections.Counter({
     "rclcpp_timer_link_node": 1, "rcl_service_init": 1, "rclcpp_service_callback_added": 1, "rcl_client_init": 1})
 
 
-def until(what, condition, seconds=60):
+def until(what, condition, seconds=300):
     found = waited(condition, seconds)
     if not found:
         raise SystemExit(f"churn.py: never happened: {what}")

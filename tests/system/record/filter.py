@@ -113,7 +113,7 @@ def record(root, log, options, environment=(), status=0):
     trace, mapping = os.path.join(place, 'trace'), os.path.join(place, 'map')
     done = subprocess.run(
         [KYMO, 'record', '-o', trace, '--ring-size', '4M', *options, '--', os.path.join(BUILD, 'tests/replay'),
-         '--speed', 'order', '--map', mapping, log], timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+         '--speed', 'order', '--map', mapping, log], timeout=300, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, env=dict(os.environ, KYMO_DIR=os.path.join(place, 'run'), **dict(environment)))
     if done.returncode != status:
         raise libctf.Mismatch('kymo record %s ended with %d:\n%s' % (options, done.returncode, done.stdout))
@@ -274,14 +274,14 @@ class Live:
 
     def filter(self, *arguments, status=0):
         done = subprocess.run([KYMO, 'filter', *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env=self.environment, timeout=120)
+                              env=self.environment, timeout=300)
         if done.returncode != status:
             raise libctf.Mismatch('kymo filter %s ended with %d: %s' % (arguments, done.returncode, done.stdout))
         return done.stdout
 
     def end(self):
         self.recorder.stdin.close()
-        if self.recorder.wait(timeout=120):
+        if self.recorder.wait(timeout=300):
             raise libctf.Mismatch('kymo record ended with %d' % self.recorder.returncode)
 
 
@@ -329,7 +329,7 @@ def while_it_runs(root):
 # ---- what is told ----
 
 def ask(*arguments, status=0, environment=()):
-    done = subprocess.run([KYMO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+    done = subprocess.run([KYMO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
                           env=dict(os.environ, **dict(environment)))
     if done.returncode != status:
         raise libctf.Mismatch('kymo %s ended with %d: %s' % (arguments, done.returncode, done.stdout))

@@ -70,7 +70,7 @@ def until_busy():
 def end_recorder(recorder):
     if recorder.poll() is None:
         recorder.terminate()
-    recorder.communicate(timeout=60)
+    recorder.communicate(timeout=300)
 
 
 def by_callback(directory):

@@ -24,13 +24,13 @@ def need(holds, message):
 
 def said(*words, status=0):
     """Return: the lines that kymo incidents says, without its name."""
-    done = subprocess.run([KYMO, 'incidents', *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, 'incidents', *words], capture_output=True, text=True, timeout=300)
     need(done.returncode == status, (words, done.returncode, done.stderr))
     return [line.removeprefix('kymo incidents: ') for line in done.stderr.splitlines()]
 
 
 def listed(place):
-    done = subprocess.run([KYMO, 'incidents', '-d', place, '--format', 'json'], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, 'incidents', '-d', place, '--format', 'json'], capture_output=True, text=True, timeout=300)
     need(done.returncode in (0, 6), done.stderr)
     return json.loads(done.stdout)['incidents']
 
@@ -41,13 +41,13 @@ def states(place):
 
 def shown(place, name):
     return json.loads(subprocess.run([KYMO, 'incidents', 'show', name, '-d', place, '--format', 'json'], capture_output=True,
-                                     text=True, check=True, timeout=60).stdout)
+                                     text=True, check=True, timeout=300).stdout)
 
 
 def record(place, *options):
     subprocess.run([KYMO, 'record', '--flight', '1s', '--post', '0', '--trigger', 'event(ros2:rcl_pub*)', '--snapshots', '1',
                     '-o', place, *options, '--', os.path.join(BUILD, 'tests', 'numbers'), '--rate', '1000', '--seconds', '60', place + '.n'],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=300, check=False)
 
 
 def actions(incident):
@@ -60,7 +60,7 @@ def actions(incident):
         os.chmod(os.path.join(tools, tool), 0o755)
 
     def act(name, *words, **more):
-        return subprocess.run([os.path.join(SOURCE, 'packaging', 'actions', name), *words], cwd=incident, timeout=60, check=False,
+        return subprocess.run([os.path.join(SOURCE, 'packaging', 'actions', name), *words], cwd=incident, timeout=300, check=False,
                               env=dict(os.environ, **{'PATH': tools + ':' + os.environ['PATH'], 'SUCCESS': 'True', **more})).returncode
 
     need(act('bag-snapshot.sh') == 0 and act('bag-snapshot.sh', '/mine/snapshot', SUCCESS='False') == 1, 'bag-snapshot.sh')
@@ -118,7 +118,7 @@ def main(directory):
     os.mkdir(os.environ['KYMO_DIR'], 0o700)
     receiver(os.path.join(directory, 'received'))
     place = os.path.join(directory, 'incidents')
-    done = subprocess.run([KYMO, 'incidents', '-d', place], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, 'incidents', '-d', place], capture_output=True, text=True, timeout=300)
     need(done.returncode == 6 and 'no incident in ' + place in done.stderr and '--dir DIR' in done.stderr and '--trigger' in done.stderr,
          done.stderr)
     # A command that gets the JSON and the environment, and then hangs.
@@ -166,7 +166,7 @@ def main(directory):
     kymo('incidents', 'export', name, '-d', place, '-o', archive)
     with tarfile.open(archive) as tar:
         need({name + '/incident.json', name + '/page.html', name + '/trace/kymo.json'} <= set(tar.getnames()), tar.getnames())
-    done = subprocess.run([KYMO, 'incidents', 'show', name[:-1] + 'x', '-d', place], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, 'incidents', 'show', name[:-1] + 'x', '-d', place], capture_output=True, text=True, timeout=300)
     need(done.returncode == 3 and 'did you mean' in done.stderr, done.stderr)
     need(said('rm', name, '-d', place) == [f'removed {name}'], 'what rm says')
     need(name not in os.listdir(place), 'not removed')

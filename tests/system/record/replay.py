@@ -39,7 +39,7 @@ class Run:
             env=environment, stdout=self.output, stderr=self.output)
 
     def finish(self):
-        status = self.process.wait(timeout=60)
+        status = self.process.wait(timeout=300)
         if status:
             self.output.seek(0)
             raise libctf.Mismatch('%s: kymo record ended with %d:\n%s'

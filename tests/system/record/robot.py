@@ -69,7 +69,7 @@ def record_once(directory, environment):
     trace = tempfile.mkdtemp(dir=directory)
     done = subprocess.run([KYMO, 'record', '-o', os.path.join(trace, 'trace'), '--',
                            *robot('--seconds', '3.5')],
-                          env=environment, capture_output=True, text=True, timeout=60)
+                          env=environment, capture_output=True, text=True, timeout=300)
     if done.returncode:
         fail('record ended with %d: %s' % (done.returncode, done.stderr))
     check_reader('from the start', os.path.join(trace, 'trace'))
@@ -142,11 +142,11 @@ def attached_late(directory, environment):
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until_recorded(environment)
         recorder.send_signal(signal.SIGINT)
-        if recorder.wait(timeout=120):
+        if recorder.wait(timeout=300):
             fail('attached late: record ended with %d' % recorder.returncode)
     finally:
         program.terminate()
-        program.wait(timeout=120)
+        program.wait(timeout=300)
     check_reader('attached late', trace)
     check_names('attached late', report(trace))
 
@@ -158,7 +158,7 @@ def process_killed(directory, environment):
     until_recorded(environment)
     victim = int(status(environment)['control']['pid'])
     os.kill(victim, signal.SIGKILL)
-    if recorder.wait(timeout=120) != 1:
+    if recorder.wait(timeout=300) != 1:
         fail("process killed: record gave %d, not the robot's 1" % recorder.returncode)
     check_reader('process killed', trace)
     check_names('process killed', report(trace))
@@ -166,7 +166,7 @@ def process_killed(directory, environment):
 
 def wrong_options():
     for options in ['--help'], ['--domain', '999'], ['operand']:
-        done = subprocess.run([ROBOT, *options], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([ROBOT, *options], capture_output=True, text=True, timeout=300)
         if done.returncode != 1 or 'usage: ' not in done.stderr:
             fail('robot %s gave %d: %s' % (options, done.returncode, done.stderr))
 

@@ -39,7 +39,7 @@ class Rounds:
 
     def kymo(self, *arguments):
         done = subprocess.run([KYMO, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=300)
         check('kymo ' + ' '.join(arguments), done.returncode == 0, done.returncode, done.stderr)
         return done.stdout
 

@@ -32,7 +32,7 @@ def run(what, environment, runtime, trace, count, at_once):
                                 str(EVENTS)], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     finally:
         recorder.send_signal(signal.SIGINT)
-        status = recorder.wait(timeout=120)
+        status = recorder.wait(timeout=300)
     check(what, status == 0, 'the recorder ended with', status)
     ended = [(int(pid), int(ns), how) for pid, ns, how in map(str.split, lines.splitlines())]
     check(what, len(ended) == count, 'ended', len(ended))

@@ -55,7 +55,7 @@ class Round:
         return process
 
     def kymo(self, *words):
-        done = subprocess.run([KYMO, *words], env=self.environment, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run([KYMO, *words], env=self.environment, capture_output=True, text=True, check=False, timeout=300)
         check(done.returncode == 0, "kymo %s: status %d: %s", " ".join(words), done.returncode, done.stderr)
 
     def alive(self):
@@ -97,7 +97,7 @@ class Round:
     def end_recorder(self):
         self.go_on()
         self.recorder.send_signal(signal.SIGINT)
-        said = self.recorder.communicate(timeout=120)[1]
+        said = self.recorder.communicate(timeout=300)[1]
         empty = "nothing" in said and self.recorder.returncode == 6
         check(self.recorder.returncode == 0 or empty, "the recorder ended with %d: %s", self.recorder.returncode, said)
         for trace in self.present:
@@ -254,7 +254,7 @@ class Round:
     def end_programs(self):
         self.orders.write(1, 1)
         for program in self.running():
-            program.process.communicate(timeout=120)
+            program.process.communicate(timeout=300)
             check(program.process.returncode == 0, "a program ended with %d", program.process.returncode)
 
     # ---- what it must have come to ----

@@ -52,11 +52,11 @@ def a_session(make_relay, buffers):
         second = emit('two', 200)
         if several:
             others.append(Live(relay.output))           # reads the relay's files, without a connection
-            assert emit('short', 5, 0).wait(60) == 0    # gone before anybody could ask for its streams
+            assert emit('short', 5, 0).wait(300) == 0    # gone before anybody could ask for its streams
             until('a copy', lambda: os.path.isdir(copy) and 'metadata' in str(list(os.walk(copy))))
             until('a copy that is read while it grows', lambda: subprocess.run(
                 ['babeltrace2', copy], capture_output=True, text=True).stdout.count('\n') > 20)
-        assert first.wait(60) == 0 and second.wait(60) == 0
+        assert first.wait(300) == 0 and second.wait(300) == 0
         finish('all')
         lines, wanted = early.wait(), stored(relay)
         assert len(wanted) > 20         # a program that LTTng has no time to meet runs without it

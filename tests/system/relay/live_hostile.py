@@ -36,7 +36,7 @@ def recording(relay, directory):
             yield
         finally:
             recorder.terminate()        # and it ends the program
-            recorder.wait(60)
+            recorder.wait(300)
 
 
 def session_of(relay):
@@ -59,7 +59,7 @@ def look(relay, session, seed):
         waited = ', waited until Ctrl-C'
         process.send_signal(signal.SIGINT)
         try:
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=300)[1]
         except subprocess.TimeoutExpired:
             process.kill()
             said = process.communicate()[1]

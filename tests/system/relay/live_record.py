@@ -37,7 +37,7 @@ class Live:
 
     def ends(self):
         """By itself. Return: what it said."""
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=300)
         check(self.process.returncode == 0, 'kymo live ended with %d: %s', self.process.returncode, said)
         return said
 
@@ -74,7 +74,7 @@ def follow(place, *options, programs=1, rate=2000, until=lambda: True, preload=N
     lib.wait_for('more events at the viewer', lambda: live.count() > before + 500)
     lib.end_well(started[0])
     for program in started[1:]:
-        program.wait(60)
+        program.wait(300)
     status, said = lib.end(recorder)
     check(status == 0, 'the recorder: %d %s', status, said)
     return trace, live, live.ends()
@@ -204,7 +204,7 @@ def backlog(place):
         seen = []
         lib.wait_for('that it can print no more', lambda: seen.append(unread(live.stdout)) or seen[-1] and seen[-20:] == 20 * seen[-1:])
         live.send_signal(signal.SIGINT)
-        live.wait(60)
+        live.wait(300)
         live.stdout.close()
         lib.end_well(program)
         lib.end_well(recorder)

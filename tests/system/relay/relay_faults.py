@@ -42,7 +42,7 @@ def weather(cable):
         begin(relay, 'weather')
         program = emit('storm', 600, 1000)
         watchers = [Watcher(relay, 'weather'), Watcher(relay, 'weather', cable.there())]
-        assert program.wait(60) == 0
+        assert program.wait(300) == 0
         finish('weather')
         for watcher in watchers:
             check('a viewer in bad weather', watcher.events(), {'storm': 600})
@@ -61,10 +61,10 @@ def cut_and_mended(cable):
         seen(watcher, 20)
         cable.cut()
         # What the program does while the relay is out of reach stays in its buffers.
-        assert emit('meanwhile', 200, 500).wait(60) == 0
-        assert first.wait(60) == 0
+        assert emit('meanwhile', 200, 500).wait(300) == 0
+        assert first.wait(300) == 0
         cable.restore()
-        assert emit('after', 50, 500).wait(60) == 0
+        assert emit('after', 50, 500).wait(300) == 0
         finish('cut')
         wanted = {'before': 100, 'meanwhile': 200, 'after': 50}
         check('a viewer through a cut', watcher.events(), wanted)
@@ -80,15 +80,15 @@ def relay_killed(cable):
         watcher = Watcher(relay, 'killed')
         seen(watcher, 50)
         relay.kill()
-        watcher.process.wait(60)
+        watcher.process.wait(300)
         shown = len([line for line in watcher.lines() if 'msg = ' in line])
         relay.again()
         there = check_beginning('behind a relay that was killed', stored(relay), 'one', shown)
         program.kill()
-        program.wait(60)
+        program.wait(300)
         subprocess.run(LTTNG + ['destroy', 'killed'], capture_output=True)
         begin(relay, 'next')
-        assert emit('two', 100, 500).wait(60) == 0
+        assert emit('two', 100, 500).wait(300) == 0
         finish('next')
         check('the session after', Watcher(relay, 'next').events(), {'two': 100})
         assert check_beginning('what was there', stored(relay), 'one', shown) == there
@@ -167,7 +167,7 @@ def consumer_killed():
         text = run(KYMO, 'info', only_trace(relay.output))
         assert f'\nEvents: {count}\n' in text and '\nMissing packets: 0\n' in text, text
         program.kill()
-        program.wait(60)
+        program.wait(300)
     print(f'consumer killed: {count} events are stored, and shown to three viewers')
 
 

@@ -46,7 +46,7 @@ def full(relay):
 
 def whole(session):
     """No file has more than its index, to which babeltrace2 would object."""
-    done = subprocess.run(['babeltrace2', session], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(['babeltrace2', session], capture_output=True, text=True, timeout=300)
     check(done.returncode == 0, 'babeltrace2: %s', done.stderr[-1000:])
     check('indexed size' not in done.stderr and 'ERROR' not in done.stderr, 'babeltrace2: %s', done.stderr[-1000:])
 

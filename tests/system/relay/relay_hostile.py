@@ -165,7 +165,7 @@ def main():
                     connection.socket.shutdown(2)
                 connection.close()
             for thread in threads:
-                thread.join(60)
+                thread.join(300)
             good.go_on()
             print(f'{harm.__name__}: {most / MIB:.0f} MiB, {time.monotonic() - began:.1f} s')
             assert most < ROOM, f'{most / MIB:.0f} MiB'

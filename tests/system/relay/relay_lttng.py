@@ -22,9 +22,9 @@ def viewers_at_all_times(buffers):
         watchers = [Watcher(relay, 'all'), Watcher(relay, 'all')]
         until('events at the viewers', lambda: all(len(w.lines()) > 20 for w in watchers))
         second = emit('two', 300)
-        assert emit('short', 5, 0).wait(60) == 0        # gone before anybody could ask for its streams
+        assert emit('short', 5, 0).wait(300) == 0        # gone before anybody could ask for its streams
         watchers.append(Watcher(relay, 'all'))
-        assert first.wait(60) == 0 and second.wait(60) == 0
+        assert first.wait(300) == 0 and second.wait(300) == 0
         finish('all')
         for watcher in watchers:
             check(f'a viewer, {buffers}', watcher.events(), wanted)
@@ -38,10 +38,10 @@ def viewers_at_all_times(buffers):
 def a_clear_takes_away():
     with Relay() as relay:
         begin(relay, 'cleared')
-        assert emit('before', 50).wait(60) == 0
+        assert emit('before', 50).wait(300) == 0
         run(*LTTNG, 'clear', 'cleared')
         watcher = Watcher(relay, 'cleared')
-        assert emit('after', 60).wait(60) == 0
+        assert emit('after', 60).wait(300) == 0
         finish('cleared')
         check('behind a clear', watcher.events(), {'after': 60})
         stored = run('babeltrace2', relay.output)
@@ -54,7 +54,7 @@ def rotated_files_survive():
     with Relay() as relay:
         begin(relay, 'files', '--subbuf-size=4096', '--num-subbuf=256', '--tracefile-size=8192', '--tracefile-count=3')
         watcher = Watcher(relay, 'files')
-        assert emit('many', 2000, 200).wait(60) == 0
+        assert emit('many', 2000, 200).wait(300) == 0
         finish('files')
         seen = [int(text.split()[1]) for text in watcher.events()]
         assert seen == sorted(set(seen)) and seen[-1] == 1999, seen[-3:]
@@ -66,9 +66,9 @@ def a_session_that_is_not_live():
         run(*LTTNG, 'create', 'plain', f'--set-url=net://127.0.0.1:{relay.control}:{relay.data}')
         run(*LTTNG, 'enable-event', '-u', '-s', 'plain', 'lttng_ust_tracef:*')
         run(*LTTNG, 'start', 'plain')
-        assert emit('first', 40, 100).wait(60) == 0
+        assert emit('first', 40, 100).wait(300) == 0
         run(*LTTNG, 'rotate', 'plain')
-        assert emit('second', 30, 100).wait(60) == 0
+        assert emit('second', 30, 100).wait(300) == 0
         finish('plain')
         stored = run('babeltrace2', relay.output)
         check('rotated', re.findall(r'msg = "([^"]*)"', stored), {'first': 40, 'second': 30})

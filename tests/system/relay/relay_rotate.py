@@ -28,7 +28,7 @@ def record(relay, session, buffers):
         if number:
             run(*LTTNG, 'rotate', session)
         for program in [emit(name, count, 1000) for name, count in wanted.items()]:
-            assert program.wait(60) == 0
+            assert program.wait(300) == 0
     run(*LTTNG, 'stop', session)
     run(*LTTNG, 'destroy', session)
 

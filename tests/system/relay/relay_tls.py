@@ -105,7 +105,7 @@ def check_token_alone(token_file):
 def check_options(files, token_file):
     def status(*options):
         return subprocess.run([KYMO, 'relay', '-o', f'{files}/out', '--control', '0', '--data', '0', '--live', '0', *options],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=300)
     result = status('--bind', '0.0.0.0')
     assert result.returncode == 2 and '--tls-cert' in result.stderr, result
     assert status('--bind', '0.0.0.0', '--token-file', token_file).returncode == 2

@@ -34,7 +34,7 @@ def go(place, relay, seed):
     done = subprocess.run(
         [KYMO, 'record', '-q', '-o', place.at(name), '--linger', '300ms', '--relay', f'net://127.0.0.1:{control.port}:{data.port}/{name}',
          '--', os.path.join(BUILD, 'tests/numbers'), '--threads', str(lib.THREADS), '--rate', '500', '--seconds', '0.4', place.at('noted')],
-        env=place.environment, capture_output=True, text=True, timeout=120)
+        env=place.environment, capture_output=True, text=True, timeout=300)
     for liar in control, data:
         liar.listener.close()
     check(done.returncode in ENDS, '%s: status %d: %s', where, done.returncode, done.stderr)

@@ -37,7 +37,7 @@ def trusted(place):
         lib.wait_for('events at the viewer', lambda: os.stat(place.at('shown')).st_size > 10000)
         lib.end_well(program)
         lib.end_well(recorder)
-        check(shown.wait(60) == 0, 'the viewer ended with %s', shown.returncode)
+        check(shown.wait(300) == 0, 'the viewer ended with %s', shown.returncode)
         found, lost = lib_send.complete(relay.stored('robot'))
         out.seek(0)
         check(lib.numbers_in(out.read()) == found, 'the viewer has not shown what is stored')

@@ -32,7 +32,7 @@ def grown(place, number, events=500):
 
 def add(place, *arguments):
     """Return: (its number, what was said)"""
-    done = subprocess.run([KYMO, 'sink', 'add', *arguments], env=place.environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([KYMO, 'sink', 'add', *arguments], env=place.environment, capture_output=True, text=True, timeout=300)
     check(done.returncode == 0, 'kymo sink add %s: %s', arguments, done.stderr)
     return place.sinks()[-1]['number'], done.stderr
 
@@ -52,7 +52,7 @@ def section(place, relay, session, whole, recorded):
 
 def remove(place, *name):
     """Return: events that the sink has, as it says itself."""
-    done = subprocess.run([KYMO, 'sink', 'remove', *name], env=place.environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([KYMO, 'sink', 'remove', *name], env=place.environment, capture_output=True, text=True, timeout=300)
     check(done.returncode == 0, 'kymo sink remove %s: %s', name, done.stderr)
     return int(done.stderr.split()[0]), done.stderr
 
@@ -110,7 +110,7 @@ def gone(place):
         here = sink(place, 1)['recorded']
         lib.wait_for('others to go on', lambda: sink(place, 1)['recorded'] > here + 500)
         check(removal.poll() is None, 'it did not wait for the relay')
-        _, said = removal.communicate(timeout=60)
+        _, said = removal.communicate(timeout=300)
         check(removal.returncode == 0 and 'did not confirm' in said, '%s: %s', removal.returncode, said)
         check(not sink(place, number), 'it is still there: %s', place.sinks())
         relay.go_on()
@@ -134,7 +134,7 @@ def ended_meanwhile(place):
         lib.end_well(program)
         status, said = lib.end(recorder)
         check(status == 0 and 'the next recorder that uses this relay sends them' in said, 'the recorder: %d %s', status, said)
-        _, said = removal.communicate(timeout=60)
+        _, said = removal.communicate(timeout=300)
         check(removal.returncode == 1 and 'the recording ends before' in said, '%s: %s', removal.returncode, said)
         relay.go_on()
 

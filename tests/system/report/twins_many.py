@@ -105,7 +105,7 @@ def on_terminal(*words):
     """Return: what kymo writes to a terminal of 80 columns; less than a terminal keeps until it is read."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    subprocess.run([KYMO, *words], stdout=its, env=dict(os.environ, COLUMNS="", NO_COLOR="1"), timeout=120, check=False)
+    subprocess.run([KYMO, *words], stdout=its, env=dict(os.environ, COLUMNS="", NO_COLOR="1"), timeout=300, check=False)
     os.close(its)
     with os.fdopen(ours, "rb") as file:
         return file.read1(65536).decode().replace("\r", "")

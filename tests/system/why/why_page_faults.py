@@ -38,7 +38,7 @@ def record(directory, name, option):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         pid = int(subprocess.run([sys.executable, "-S", "-c", NOTHING, "3000000"], stdout=subprocess.PIPE, check=True).stdout)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        _, said = recorder.communicate("go\n", 60)
+        _, said = recorder.communicate("go\n", 300)
     assert recorder.returncode == 0, said
     return trace, said, (pid, after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt)
 

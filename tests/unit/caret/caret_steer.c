@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1 && strcmp(argv[1], "record") == 0) { /* the recorder that our_next_recorder() starts */
-		(void)alarm(60);
+		(void)alarm(300);
 		return pause();
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

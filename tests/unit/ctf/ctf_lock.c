@@ -75,7 +75,7 @@ static void waiting(void **state)
 	assert_int_equal(ctf_lock_all(files.writer, 0), 0);
 	child = fork();
 	if (!child) {
-		(void)alarm(60);
+		(void)alarm(300);
 		(void)!write(pipes[1], "b", 1);
 		_exit(ctf_lock_wait(files.reader, 0, 10) == 0 ? 7 : 8);
 	}
@@ -135,7 +135,7 @@ static void death(void **state)
 	if (!child) {
 		const int writer = open(path, O_RDWR);
 
-		(void)alarm(60);
+		(void)alarm(300);
 		if (ctf_sync_begin(writer) == 0 && ctf_lock_all(writer, 40) == 0)
 			(void)!write(pipes[1], "b", 1);
 		(void)pause();
