@@ -3,13 +3,14 @@
 so that both sides do not agree on the same mistake. All integers are big-endian."""
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import tempfile
 
-from lib_test import KYMO
+from lib_test import BUILD, KYMO
 
 OK = 10
 
@@ -42,7 +43,7 @@ class Relay:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(300)
         self.process.stdout.close()
 
     def again(self):
@@ -55,7 +56,7 @@ class Relay:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(60)
+        status = self.process.wait(300)
         self.process.stdout.close()
         assert status == 0, f'the relay ended with {status}: {self.said()}'
 
@@ -73,12 +74,36 @@ class Relay:
         subprocess.run(['rm', '-rf', self.dir], check=True)
 
 
+class StoppedDisk:
+    """While the file is there, the relay's disk answers nothing (tests/preload/slow_disk.c)."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix='kymo-disk-')
+        self.file = os.path.join(self.dir, 'stops')
+        self.looks = os.path.join(self.dir, 'looks')
+        self.env = {'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'), 'KYMO_TEST_DISK_STOPS': self.file,
+                    'KYMO_TEST_STAT_STOPS': self.looks,
+                    'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+
+    def __enter__(self):
+        return self
+
+    def stop(self):
+        open(self.file, 'w').close()
+
+    def go_on(self):
+        os.unlink(self.file)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir)         # which lets go what waits
+
+
 class Connection:
     """A connection that sends whole requests and reads replies of known size. wrap: makes another socket of its own."""
 
     def __init__(self, port, wrap=None, host='127.0.0.1', source=None):
-        self.socket = socket.create_connection((host, port), 60, source and (source, 0))
-        self.socket.settimeout(60)
+        self.socket = socket.create_connection((host, port), 300, source and (source, 0))
+        self.socket.settimeout(300)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if wrap:
             self.socket = wrap(self.socket)
