@@ -413,7 +413,7 @@ def main():
     for name, (known, _) in TYPES.items():
         assert known in (None, rihs01(name)), name
     alone(__file__)
-    with Network(2) as network:
+    with Network(2, lease='3s') as network:
         for scenario in whole, rules, deaths, marker, quick, late, beside, types, hostile:
             scenario(network)
 

@@ -3,6 +3,7 @@
 # needs: plain
 """A producer whose control connection ended before its data connection's first packet arrived: the relay accepts that packet, as
 lttng-relayd does; without one, the session ends although a data connection is open."""
+import glob
 import os
 import sys
 
@@ -24,7 +25,8 @@ def late_packets(relay):
     for packet in b'late', b'later':
         producer.send_data(producer.one, packet)
         producer.seq[producer.one] += 1
-    until('both are stored', lambda: stored(relay, 'session*/**/c_0') == b'latelater')
+    until('the first one to be stored', lambda: glob.glob(f'{relay.output}/**/session*/**/c_0', recursive=True))
+    until('both to be stored', lambda: stored(relay, 'session*/**/c_0') == b'latelater')
     producer.data.close()
 
 

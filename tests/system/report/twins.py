@@ -21,7 +21,7 @@ NODE = "/imu_driver"
 
 
 def kymo(place, *words):
-    return subprocess.run([KYMO, *words], env=place, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run([KYMO, *words], env=place, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
 def record(place, trace, command):
@@ -149,7 +149,7 @@ def main(work):
     summary = os.path.join(work, "summary")
     kymo(place, "report", twins, "--format", "summary", "-o", summary)
     text = kymo(place, "report", summary)
-    check("(driver #2)" in text and not any(str(pid) in text for pid in runs), "of a summary:", text)
+    check("(driver #2)" in text and not any(f"driver {pid}" in text for pid in runs), "of a summary:", text)
 
     again = os.path.join(work, "again")
     runs = record(place, again, f"{driver}; {driver}")
