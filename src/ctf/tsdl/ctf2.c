@@ -319,8 +319,10 @@ int ctf2_parse(const char *text, size_t size, const char *file, struct ctf_metad
 			continue;
 		p.fragment++;
 		result = parse_fragment(&p, tokener, begin, (size_t)(text - begin));
-		if (result > 0 && (text < end || p.fragment == 1))
+		if (result > 0 && text < end)
 			result = -1;
+		if (result > 0 && p.fragment == 1)
+			metadata->order = CTF_ORDER_NATIVE; /* nothing can be read with it */
 	}
 	json_tokener_free(tokener);
 	return result;

@@ -19,6 +19,11 @@
 #define PACKET_MAGIC 0x75d11d57u
 #define PACKET_HEADER 37
 
+/* Nothing can be read without the beginning, and nothing but a copy has it. */
+#define REMEDY                                                                                    \
+	"; the file is cut off, so copy it again from where the trace was recorded; other parts " \
+	"of the trace can be read alone: name the directory of one"
+
 static uint32_t load32(const char *at, bool swap)
 {
 	uint32_t value;
@@ -42,7 +47,12 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 			*cut = true;
 			break;
 		}
-		if (size - at < PACKET_HEADER || load32(text + at, swap) != PACKET_MAGIC)
+		if (size - at < PACKET_HEADER)
+			return err_set(err, KYMO_EXIT_INPUT,
+				       "%s: byte %zu: expected a metadata packet, "
+				       "found the end of the metadata" REMEDY,
+				       name, size);
+		if (load32(text + at, swap) != PACKET_MAGIC)
 			return err_set(err, KYMO_EXIT_INPUT, "%s: byte %zu: expected a metadata packet "
 				       "(magic 0x%x); the file is damaged", name, at, PACKET_MAGIC);
 		content = load32(text + at + 24, swap) / 8;
@@ -54,7 +64,12 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 			*cut = true;
 			break;
 		}
-		if (content < PACKET_HEADER || content > packet || content > size - at)
+		if (content <= packet && content > size - at)
+			return err_set(err, KYMO_EXIT_INPUT,
+				       "%s: byte %zu: expected a metadata packet of "
+				       "%llu bytes, found the end of the metadata" REMEDY,
+				       name, size, (unsigned long long)content);
+		if (content < PACKET_HEADER || content > packet)
 			return err_set(err, KYMO_EXIT_INPUT, "%s: byte %zu: a metadata packet of %llu bytes "
 				       "does not fit; the file is damaged", name, at,
 				       (unsigned long long)content);
@@ -86,7 +101,7 @@ static int parse_tsdl(struct ctf_metadata *m, const char *text, size_t size, con
 
 	if (!tsdl_next(&p) && !tsdl_blocks(&p))
 		return 0;
-	return m->order != CTF_ORDER_NATIVE && ends_early(&p) ? 1 : -1;
+	return ends_early(&p) ? 1 : -1;
 }
 
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
@@ -122,6 +137,8 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 		m->torn = arena_text(&m->arena, why.text, strlen(why.text));
 	if (m->order == CTF_ORDER_NATIVE) {
 		tsdl_free(m);
+		if (cut || torn)
+			return err_set(err, KYMO_EXIT_INPUT, "%s" REMEDY, why.text);
 		return err_set(err, KYMO_EXIT_INPUT, "%s: this metadata has no trace block", name);
 	}
 	*metadata = m;
@@ -145,7 +162,7 @@ int tsdl_load_until(const char *path, uint64_t end, struct ctf_metadata **metada
 	if (size > end)
 		size = (size_t)end;
 	if (!size)
-		result = err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty", path);
+		result = err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty" REMEDY, path);
 	else
 		result = tsdl_parse(text, size, path, metadata, err);
 	if (!result)
