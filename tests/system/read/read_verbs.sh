@@ -116,7 +116,13 @@ for verb in dump list info; do
 	copy
 	: >"$inside/metadata"
 	run 3 "$kymo" $verb "$trace"
-	has err 'the metadata is empty'
+	has err 'the metadata is empty; the file is cut off, so copy it again from where the trace was recorded'
+	for bytes in 20 3000; do
+		head -c "$bytes" "$fixture/ust/uid/0/64-bit/metadata" >"$inside/metadata"
+		run 3 "$kymo" $verb "$trace"
+		has err "$inside/metadata: byte $bytes: expected a metadata packet"
+		has err 'found the end of the metadata; the file is cut off, so copy it again'
+	done
 	head -c 5000 "$fixture/ust/uid/0/64-bit/metadata" >"$inside/metadata"
 	run 0 "$kymo" $verb "$trace"	# as if it were just being written
 	cat "$scratch/out" >>"$scratch/err"	# info shows warnings as a table

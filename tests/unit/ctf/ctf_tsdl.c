@@ -266,16 +266,39 @@ static void packets(void **state)
 	}
 }
 
+/* Without its beginning the metadata is of no use: what to do follows the reason. */
+static void cut_off(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "/* CTF 1.8", "m:1:1: a comment is not closed" },
+		{ "typealias integer { size = 8; }",
+		  "m:1:32: expected :=, found the end of the metadata" },
+		{ "trace { major = 1; byte_or",
+		  "m:1:27: expected = or :=, found the end of the metadata" },
+		{ "\x1e{ \"type\": \"pre", "m: fragment 1 (JSON): the file ends within it" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct kymo_err err = { 0 };
+
+		assert_null(parse(cases[i].text, &err));
+		if (!strstr(err.text, cases[i].says) || !strstr(err.text, "copy it again"))
+			fail_msg("expected \"%s\" and a remedy, got \"%s\"", cases[i].says,
+				 err.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scalars),
-		cmocka_unit_test(compounds),
-		cmocka_unit_test(blocks),
-		cmocka_unit_test(errors_have_places), cmocka_unit_test(torn_ends),
-		cmocka_unit_test(deep_containers),
-		cmocka_unit_test(depth_is_bounded),
-		cmocka_unit_test(packets),
+		cmocka_unit_test(scalars),          cmocka_unit_test(compounds),
+		cmocka_unit_test(blocks),           cmocka_unit_test(errors_have_places),
+		cmocka_unit_test(torn_ends),        cmocka_unit_test(deep_containers),
+		cmocka_unit_test(depth_is_bounded), cmocka_unit_test(packets),
+		cmocka_unit_test(cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
