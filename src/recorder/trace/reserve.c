@@ -25,10 +25,11 @@ static const char *reserve_path(struct reserve_path *path, const char *directory
 	return path->text;
 }
 
-void reserve_keep(const char *directory, const char *name, size_t size)
+bool reserve_keep(const char *directory, const char *name, size_t size)
 {
 	struct reserve_path path;
 	off_t need = (off_t)size * 2;
+	bool can_reserve = true;
 	struct stat st;
 	int fd;
 
@@ -36,12 +37,16 @@ void reserve_keep(const char *directory, const char *name, size_t size)
 	fd = open(reserve_path(&path, directory, name), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		  0644);
 	if (fd < 0)
-		return;
+		return true;
 	/* The size stays 0: who looks at the directory sees no bytes that mean nothing. */
 	if (fstat(fd, &st) == 0 && st.st_blocks * BLOCK < need &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, need) < 0 && !st.st_blocks)
-		(void)unlink(path.text);
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, need) < 0) {
+		can_reserve = errno != EOPNOTSUPP && errno != ENOSYS;
+		if (!st.st_blocks)
+			(void)unlink(path.text);
+	}
 	(void)close(fd);
+	return can_reserve;
 }
 
 int reserve_use(const char *directory, const char *name, const char *text, size_t size)

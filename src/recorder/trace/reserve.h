@@ -9,15 +9,17 @@
 #ifndef KYMO_RECORDER_RESERVE_H
 #define KYMO_RECORDER_RESERVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
  * reserve_keep() - hold blocks for @name in @directory, for at least twice @size bytes
  * @size: of the file as it is now; more than that is not needed unless it doubles until the end
  *
- * Where the file system cannot reserve, or is full, nothing is held. Context: blocks.
+ * Where the file system cannot reserve, or is full, nothing is held. Return: false: the file system
+ * cannot reserve, and it is of no use to ask again. Context: blocks.
  */
-void reserve_keep(const char *directory, const char *name, size_t size);
+bool reserve_keep(const char *directory, const char *name, size_t size);
 
 /**
  * reserve_use() - replace @name in @directory by @text, in the blocks that were held

@@ -96,8 +96,8 @@ static int sink_ctf_accounts(struct sink *sink, const char *json, bool last)
 	rc = trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
 	if (last && (rc == -ENOSPC || rc == -EDQUOT))
 		rc = reserve_use(ctf->path, ACCOUNTS_FILE, json, ctf->accounts) == 0 ? 0 : rc;
-	if (!last && rc == 0)
-		reserve_keep(ctf->path, ACCOUNTS_FILE, ctf->accounts);
+	if (!last && rc == 0 && !ctf->unreserved)
+		ctf->unreserved = !reserve_keep(ctf->path, ACCOUNTS_FILE, ctf->accounts);
 	return rc;
 }
 

@@ -31,6 +31,7 @@ struct ctf_sink {
 	struct traces traces;       /* of the present chunk */
 	uint64_t accounts, earlier; /* bytes of kymo.json, and of the list beside it */
 	bool existed;               /* the directory existed before */
+	bool unreserved;            /* its file system cannot reserve blocks */
 	enum ctf_loss loss; /* CTF_LOSS_ALL: the directory was created again, its traces not yet */
 	bool occupied;      /* that directory may not be empty */
 	uint64_t point_at;  /* when the next synchronisation point is due */
