@@ -52,7 +52,7 @@ static int choose_of(struct why_answer *answer, const struct why_options *option
 {
 	answer->options = options;
 	*chains = chains_of(answer);
-	if ((!answer->is_summarys || chains->pattern) &&
+	if ((!answer->is_summary_pass || chains->pattern) &&
 	    why_pass(answer, chains, NULL, 0, NULL, err))
 		return -1;
 	why_choose(answer);

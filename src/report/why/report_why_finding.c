@@ -91,7 +91,7 @@ static int summarize(struct why_answer *answer, struct summary *summary, struct 
 	answer->model = reading.from.model;
 	answer->chains = reading.from.chains;
 	answer->callbacks = reading.from.callbacks;
-	answer->is_summarys = true;
+	answer->is_summary_pass = true;
 	answer->kept = SUMMARY_WORST_MAX;
 	return 0;
 }

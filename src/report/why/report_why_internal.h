@@ -41,7 +41,7 @@ struct why_answer {
 	struct kymo_ctf_reader *reader;
 	struct table *table;
 	struct passes passes;		/* of the latest pass: */
-	bool is_summarys;		/* the first pass was that of the summary */
+	bool is_summary_pass;           /* what was read is the pass of the summary */
 	unsigned kept;			/* it kept so many of the longest instances of each */
 	struct model *model;
 	struct chains *chains;

@@ -45,7 +45,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains,
 	answer->fates = NULL;
 	answer->others = NULL;
 	answer->capture = NULL;
-	answer->is_summarys = false;
+	answer->is_summary_pass = false;
 	answer->kept = chains->worst < o->worst ? chains->worst : o->worst;
 	if (model_create(&answer->model, err))
 		return -1;
