@@ -110,6 +110,14 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
 char *text_shell(char *out, size_t size, const char *text);
 
 /**
+ * text_trace_name() - what people call the trace @path: its last part, or of the directories that
+ * tracers nest in that of a session, such as SESSION/ust/uid/1000/64-bit, the session's
+ *
+ * Context: blocks as the disk does. Return: @buffer.
+ */
+char *text_trace_name(char *buffer, size_t size, const char *path);
+
+/**
  * text_hints() - each command of @text that reads a trace names it: "`kymo report TRACE --section
  * nodes` lists them"
  * @operand: the trace, as a shell takes it; "" or NULL: commands need not name it

@@ -44,7 +44,4 @@ void page_put_escaped(FILE *out, const char *text);
 /** page_put_element() - @before and @after are markup, @text between them is text. */
 void page_put_element(FILE *out, const char *before, const char *text, const char *after);
 
-/** page_name_of() - the last part of a path. */
-const char *page_name_of(const char *path);
-
 #endif

@@ -43,13 +43,14 @@ static char *operand_of(const struct cli_traces *traces, char *buffer, size_t si
 	return buffer;
 }
 
-/* The last part of the first trace's path, in the current directory. Return: @buffer. */
+/* After the first trace, in the current directory. Return: @buffer. */
 static char *default_name(const struct cli_traces *traces, char *buffer, size_t size)
 {
-	char *whole = realpath(traces->path[0], NULL);
-	const char *slash = whole ? strrchr(whole, '/') : NULL;
+	char *whole = realpath(traces->path[0], NULL), name[256] = "";
 
-	snprintf(buffer, size, "%s.html", slash && slash[1] ? slash + 1 : "trace");
+	if (whole)
+		text_trace_name(name, sizeof(name), whole);
+	snprintf(buffer, size, "%s.html", *name && *name != '/' ? name : "trace");
 	free(whole);
 	return buffer;
 }

@@ -98,19 +98,6 @@ static char *counted(char *buffer, size_t size, uint64_t count, const char *what
 	return buffer;
 }
 
-/* The last part of a path. Return: @buffer. */
-static char *name_of(const char *path, char *buffer, size_t size)
-{
-	size_t end = strlen(path), begin;
-
-	while (end > 1 && path[end - 1] == '/')
-		end--;
-	for (begin = end; begin && path[begin - 1] != '/'; begin--)
-		;
-	snprintf(buffer, size, "%.*s", (int)(end - begin), path + begin);
-	return buffer;
-}
-
 static bool is_complete(const struct summary_trust *trust)
 {
 	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed;
@@ -226,7 +213,7 @@ static unsigned print_head(struct table *table, const struct summary *summary,
 			 loops ? ", " : "",
 			 counted(of_spans, sizeof(of_spans), spans, "span", "spans"));
 	snprintf(line, sizeof(line), "%s   %s   %s, %s, %s%s",
-		 name_of(options->name, name, sizeof(name)),
+		 text_trace_name(name, sizeof(name), options->name),
 		 text_ns(time, length_ns > 0 ? length_ns : 0), processes, things, events,
 		 is_whole ? ", none lost" : "");
 	if (!is_whole) {

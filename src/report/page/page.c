@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "report/page/page_internal.h"
 
 void page_put_time(struct page *page, const char *key, int64_t ns)
@@ -69,6 +70,7 @@ static void put_head(struct page *page)
 
 	json_text_i64(&page->json, "kymo_page", 1);
 	page_put_text(page, "trace", page->report->path);
+	page_put_text(page, "name", text_trace_name(text, sizeof(text), page->report->path));
 	page_put_text(page, "operand", page->first.operand);
 	snprintf(text, sizeof(text), "%" PRId64, summary->events ? summary->origin_ns : 0);
 	json_text_string(&page->json, "origin_ns", text);

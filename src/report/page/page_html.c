@@ -14,6 +14,7 @@
 extern const unsigned char report_page_script[];
 extern const unsigned long report_page_script_size;
 
+#define NAME_SIZE 256u
 #define PLAIN_ROWS 200u /* of a table without scripts */
 
 /* ---- what is read before any script runs ---- */
@@ -44,10 +45,10 @@ static void put_findings(FILE *out, const struct page *page)
 static void put_lead(FILE *out, const struct page *page)
 {
 	const struct summary *summary = page->summary;
-	char text[512], time[TEXT_QUANTITY_MAX];
+	char text[512], name[NAME_SIZE], time[TEXT_QUANTITY_MAX];
 
-	page_put_element(out, "<header class=bar><h1>", page_name_of(page->report->path),
-			 "</h1><p>");
+	page_put_element(out, "<header class=bar><h1>",
+			 text_trace_name(name, sizeof(name), page->report->path), "</h1><p>");
 	fprintf(out, "%s",
 		text_ns(time, summary->end_ns > summary->begin_ns
 				      ? summary->end_ns - summary->begin_ns
@@ -166,7 +167,9 @@ static void put_all(FILE *out, const void *context)
 
 int page_write(struct page *page)
 {
-	const struct page_file file = { .title = page_name_of(page->report->path),
+	char name[NAME_SIZE];
+	const struct page_file file = { .title = text_trace_name(name, sizeof(name),
+								 page->report->path),
 					.data = &page->json,
 					.script = report_page_script,
 					.script_size = report_page_script_size,

@@ -30,7 +30,7 @@ function entity_view(entity, rank) {
 }
 
 function page_name() {
-	return D.trace.replace(/\/+$/, '').split('/').pop() || D.trace;
+	return D.name || D.trace;
 }
 
 function page_facts() {
