@@ -248,6 +248,26 @@ def empty_and_wrong(scratch):
     check("no events" in text, "a trace without events says so", text)
 
 
+def names(scratch):
+    """The first line names the trace as `kymo ls` does: after the session, not after what the tracer put the metadata into."""
+    session, part = os.path.join(scratch, "my-session"), os.path.join("ust", "uid", "0", "64-bit")
+    shutil.copytree(BASIC, session)
+    recording = os.path.join(scratch, "kernel")
+    shutil.copytree(BASIC, recording)
+    with open(os.path.join(recording, "kymo.json"), "w", encoding="utf-8") as file:
+        json.dump({"kymo": "0", "ended": True}, file)
+    for trace, name in ((session, "my-session"), (os.path.join(session, part), "my-session"), (os.path.join(session, "ust") + "/", "my-session"),
+                        (recording, "kernel")):
+        text = report(trace)[0]
+        check(re.match(rf"{name} {{3}}\d", text), "the head of", trace, text[:80])
+        page = os.path.join(scratch, "page.html")
+        run(KYMO, "report", trace, "--html", "--force", "-q", "-o", page)
+        with open(page, encoding="utf-8") as file:
+            check(f"<h1>{name}</h1>" in file.read(), "the page of", trace)
+    run(KYMO, "report", os.path.join(session, part), "--html", "-q", cwd=scratch)
+    check(os.path.exists(os.path.join(scratch, "my-session.html")), "the page's file:", os.listdir(scratch))
+
+
 def broken(scratch):
     """Damaged streams: an answer or a clear error, never a crash."""
     chance = random.Random(7)
@@ -279,4 +299,5 @@ filters()
 who_waits()
 loss()
 in_directory(empty_and_wrong)
+in_directory(names)
 in_directory(broken)

@@ -303,21 +303,46 @@ static void hints(void **state)
 	assert_string_equal(text_hints(out, sizeof(out), "", "trace"), "");
 }
 
+/* What people call a trace is not the directory in which the tracer has put the metadata. */
+static void traces_have_names(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "t", "t" },
+		{ "/data/t/", "t" },
+		{ "/data/my-session/ust/uid/1000/64-bit", "my-session" },
+		{ "my-session//ust/uid/0/32-bit/", "my-session" },
+		{ "a/my-session/ust/pid/robot-4711-20261130-172233", "my-session" },
+		{ "my-session/kernel", "my-session" },
+		{ "my-session/ust", "my-session" },
+		{ "my-session/archives/20261130T172233-1/ust/uid/0/64-bit", "20261130T172233-1" },
+		/* Not nested so, or in nothing that has a name. */
+		{ "t/64-bit", "64-bit" },
+		{ "t/uid/0/64-bit", "64-bit" },
+		{ "t/ust/uid/me/64-bit", "64-bit" },
+		{ "t/ust/other/robot", "robot" },
+		{ "ust/uid/0/64-bit", "64-bit" },
+		{ "kernel", "kernel" },
+		{ "/", "/" },
+		{ "", "" },
+	};
+	char name[64];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_string_equal(text_trace_name(name, sizeof name, cases[i][0]), cases[i][1]);
+	assert_string_equal(text_trace_name(name, 5, "my-session/kernel"), "my-s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(digits),
-		cmocka_unit_test(reading),
-		cmocka_unit_test(near_words),
-		cmocka_unit_test(foreign_strings),
-		cmocka_unit_test(kinds_of_characters),
-		cmocka_unit_test(simple_text),
-		cmocka_unit_test(shell_words),
-		cmocka_unit_test(folded_text),
-		cmocka_unit_test(hints),
+		cmocka_unit_test(durations),         cmocka_unit_test(sizes),
+		cmocka_unit_test(numbers),           cmocka_unit_test(digits),
+		cmocka_unit_test(reading),           cmocka_unit_test(near_words),
+		cmocka_unit_test(foreign_strings),   cmocka_unit_test(kinds_of_characters),
+		cmocka_unit_test(simple_text),       cmocka_unit_test(shell_words),
+		cmocka_unit_test(folded_text),       cmocka_unit_test(hints),
+		cmocka_unit_test(traces_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
