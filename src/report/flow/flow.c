@@ -193,17 +193,31 @@ static bool all_timed(const struct flow *flow)
 
 /* ---- facts and remarks ---- */
 
-static void print_facts(struct flow *flow, bool *lost)
+/* What the recorder counted may be more than what the packets say. */
+static bool count_lost(struct flow *flow)
 {
 	const struct flow_options *options = flow->options;
 	bool whole = options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
-	struct table *t = flow->table;
 
 	if (whole && options->told_lost > flow->lost_events)
 		flow->lost_events = options->told_lost;
 	if (whole && options->told_lost > flow->lost_of_chains)
 		flow->lost_of_chains = options->told_lost;
-	*lost = flow->lost_events || flow->lost_packets;
+	return flow->lost_events || flow->lost_packets;
+}
+
+static void print_lost(const struct flow *flow)
+{
+	table_value_u64(flow->table, "lost_events", "Lost events", flow->lost_events);
+	if (flow->lost_packets || flow->options->format != TABLE_TEXT)
+		table_value_u64(flow->table, "lost_packets", "Lost packets", flow->lost_packets);
+}
+
+static void print_facts(struct flow *flow)
+{
+	const struct flow_options *options = flow->options;
+	struct table *t = flow->table;
+
 	flow_print_trace(flow);
 	if (options->pattern)
 		table_value_text(t, "pattern", "Chain", options->pattern);
@@ -211,9 +225,7 @@ static void print_facts(struct flow *flow, bool *lost)
 		table_value_u64(t, "chains_count", "Chains", flow->chains_all);
 		table_value_u64(t, "links", "Message links", chains_facts(flow->chains)->links);
 	}
-	table_value_u64(t, "lost_events", "Lost events", flow->lost_events);
-	if (flow->lost_packets || options->format != TABLE_TEXT)
-		table_value_u64(t, "lost_packets", "Lost packets", flow->lost_packets);
+	print_lost(flow);
 	if (chains_facts(flow->chains)->latest_used)
 		table_value_text(t, "latest", "Assumed (--latest)",
 				 "a timer that publishes uses what its node received last; links marked ~> "
@@ -280,10 +292,11 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 		report_typed_chains(flow->model, flow->chains, flow->pattern, &typed);
 	if (missing && near)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. Did you mean %s? "
-			 "`kymo report --section nodes --section topics` lists them.", missing, near);
+			 "`kymo report --section nodes --section topics` lists them, `kymo flow` the "
+			 "chains.", missing, near);
 	else if (missing)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace. `kymo report "
-			 "--section nodes --section topics` lists them.", missing);
+			 "--section nodes --section topics` lists them, `kymo flow` the chains.", missing);
 	else if (options->at_ns != INT64_MIN)
 		snprintf(buffer, size, "No chain begins at that time or later%s. `kymo flow` without --at lists the "
 			 "chains of the trace.", selection_any(options->selection) ? " of what was selected" : "");
@@ -310,11 +323,18 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 static int print(struct flow *flow, bool *lost, struct kymo_err *err)
 {
 	bool tree = flow->options->message || flow->options->at_ns != INT64_MIN;
+	bool is_empty = tree ? !chains_tree_count(flow->chains) : !flow->chains_shown;
 	char why[1024], text[2048];
 
-	print_facts(flow, lost);
-	report_print_hosts(flow->table, flow->options->align);
-	if (tree ? !chains_tree_count(flow->chains) : !flow->chains_shown) {
+	*lost = count_lost(flow);
+	/* Of a chain that the trace does not have, people need nothing but the reason. */
+	if (!is_empty || !flow->options->pattern || flow->options->format != TABLE_TEXT) {
+		print_facts(flow);
+		report_print_hosts(flow->table, flow->options->align);
+	} else if (*lost) {
+		print_lost(flow);
+	}
+	if (is_empty) {
 		table_value_text(flow->table, "why_empty", "Nothing to show",
 				 text_hints(text, sizeof(text), why_empty(flow, why, sizeof(why)),
 					      flow->options->operand));
