@@ -107,6 +107,27 @@ struct accounts {
 void accounts_read(struct accounts *accounts, const char *directory, char problem[512]);
 void accounts_free(struct accounts *accounts);
 
+/* How a recording ended; of several, the largest says most. */
+enum accounts_end {
+	ACCOUNTS_END_UNKNOWN, /* another tracer: nothing says so */
+	ACCOUNTS_ENDED,
+	ACCOUNTS_GROWING,   /* it is still being recorded */
+	ACCOUNTS_NOT_ENDED, /* the recorder was killed, or its machine stopped */
+};
+
+/**
+ * accounts_end() - how the recording ended
+ * @is_written: a recorder holds the trace; asked before accounts_read(), as the recorder writes the
+ *	last kymo.json before it lets go
+ *
+ * Context: wait-free.
+ */
+enum accounts_end accounts_end(const struct accounts *accounts, bool is_written);
+
+/** accounts_end_text() - "ended in order", "still records", "did not end in order"; "": not known.
+ * The subject is the recorder. */
+const char *accounts_end_text(enum accounts_end end);
+
 /*
  * What a machine is to measurements: where one of these differs, two recordings do not tell whether
  * a program became slower.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kymo.json says of a snapshot and of rules, as sentences for people. */
+/* What kymo.json says of the end, of a snapshot and of rules, as sentences for people. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,27 @@
 #include "accounts/accounts_internal.h"
 #include "base/json_get.h"
 #include "base/text.h"
+
+enum accounts_end accounts_end(const struct accounts *accounts, bool is_written)
+{
+	if (is_written)
+		return ACCOUNTS_GROWING;
+	if (!accounts->present)
+		return ACCOUNTS_END_UNKNOWN;
+	return accounts->ended ? ACCOUNTS_ENDED : ACCOUNTS_NOT_ENDED;
+}
+
+const char *accounts_end_text(enum accounts_end end)
+{
+	static const char *const text[] = {
+		[ACCOUNTS_END_UNKNOWN] = "",
+		[ACCOUNTS_ENDED] = "ended in order",
+		[ACCOUNTS_GROWING] = "still records",
+		[ACCOUNTS_NOT_ENDED] = "did not end in order",
+	};
+
+	return text[end];
+}
 
 #define PROGRAMS_SHOWN 4	/* with rules of their own; of more only the number */
 

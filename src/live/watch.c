@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -168,12 +169,13 @@ void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool 
 	}
 }
 
-bool watch_alive(const struct kymo_ctf_reader *reader)
+bool watch_alive(const struct kymo_ctf_reader *reader, const char *below)
 {
 	struct ctf_sync sync;
 
 	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
-		if (read_sync(reader, i, &sync) == ALIVE)
+		if (strncmp(kymo_ctf_trace(reader, i)->path, below, strlen(below)) == 0 &&
+		    read_sync(reader, i, &sync) == ALIVE)
 			return true;
 	return false;
 }

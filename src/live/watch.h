@@ -59,10 +59,11 @@ void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool 
 
 /**
  * watch_alive() - whether some trace of @reader is being written now
+ * @below: only of traces whose path begins so; "": of all
  *
  * Only writers with synchronisation points say so: kymo record and kymo relay. Context: opens a
  * small file for each trace.
  */
-bool watch_alive(const struct kymo_ctf_reader *reader);
+bool watch_alive(const struct kymo_ctf_reader *reader, const char *below);
 
 #endif

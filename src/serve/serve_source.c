@@ -349,7 +349,7 @@ static int open_trace(struct serve_source *source, struct kymo_err *err)
 			       source->to.trace, strerror(errno));
 	if (kymo_ctf_open(source->to.trace, &reader, err))
 		return -1;
-	source->growing = watch_alive(reader);
+	source->growing = watch_alive(reader, "");
 	kymo_ctf_close(reader);
 	return source->growing ? 0 : open_reader(source, err);
 }

@@ -276,7 +276,7 @@ static int open_trace(struct source *source, struct kymo_err *err)
 
 	if (kymo_ctf_open(source->options->trace, &reader, err) < 0)
 		return -1;
-	source->kind = watch_alive(reader) ? SOURCE_GROWING : SOURCE_COMPLETE;
+	source->kind = watch_alive(reader, "") ? SOURCE_GROWING : SOURCE_COMPLETE;
 	kymo_ctf_close(reader);
 	source->path = source->options->trace;
 	(void)snprintf(source->name, sizeof(source->name), "%s", source->options->trace);

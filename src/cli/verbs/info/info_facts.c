@@ -94,6 +94,7 @@ static void show_accounts(const struct info_show *s)
 {
 	const struct accounts *a = s->accounts;
 	struct table *table = s->table;
+	char end[80];
 
 	if (a->ended) {
 		table_value_u64(table, "recorded", "Recorded", a->recorded);
@@ -137,8 +138,11 @@ static void show_accounts(const struct info_show *s)
 	}
 	if (a->root.left_alone && *a->root.left_alone)
 		table_value_text(table, "left_alone", "Left alone", a->root.left_alone);
-	table_value_text(table, "recorder", "Recorder", a->ended ? "ended in order" :
-			 "did not end in order, or still records; losses are those that the files show");
+	(void)snprintf(end, sizeof(end), "%s%s", accounts_end_text(s->recorders->end_of_all),
+		       s->recorders->end_of_all > ACCOUNTS_ENDED
+			       ? "; losses are those that the files show"
+			       : "");
+	table_value_text(table, "recorder", "Recorder", end);
 	show_snapshot(s);
 	show_clock_changes(s);
 }

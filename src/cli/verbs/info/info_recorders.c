@@ -2,6 +2,7 @@
 /* See info_recorders.h. */
 #include "cli/verbs/info/info_recorders.h"
 #include "base/array.h"
+#include "live/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,19 +44,25 @@ int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
 		   const struct kymo_ctf_reader *reader, char problem[512], struct kymo_err *err)
 {
 	char more[512];
+	bool is_written;
 
 	*problem = '\0';
 	*recorders = (struct recorders){ .traces = traces, .all = { .kernel.source = "", .snapshot.cause = "" } };
 	recorders->of = calloc(traces->count, sizeof(*recorders->of));
+	recorders->end = calloc(traces->count, sizeof(*recorders->end));
 	recorders->of_trace =
 		calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
-	if (!recorders->of || !recorders->of_trace)
+	if (!recorders->of || !recorders->end || !recorders->of_trace)
 		return err_no_memory(err);
 	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
 		recorders->of_trace[i] = operand_of(traces, kymo_ctf_trace(reader, i)->path);
 	recorders->all.ended = true;
 	for (unsigned i = 0; i < traces->count; i++) {
+		is_written = watch_alive(reader, traces->path[i]);
 		accounts_read(&recorders->of[i], traces->path[i], more);
+		recorders->end[i] = accounts_end(&recorders->of[i], is_written);
+		if (recorders->end[i] > recorders->end_of_all)
+			recorders->end_of_all = recorders->end[i];
 		add_counts(&recorders->all, &recorders->of[i]);
 		if (*more && !*problem)
 			memcpy(problem, more, sizeof(more));
@@ -70,6 +77,7 @@ void recorders_free(struct recorders *recorders)
 	for (unsigned i = 0; recorders->of && i < recorders->traces->count; i++)
 		accounts_free(&recorders->of[i]);
 	free(recorders->of);
+	free(recorders->end);
 	free(recorders->of_trace);
 	*recorders = (struct recorders){ 0 };
 }
@@ -124,7 +132,8 @@ void recorders_show(const struct recorders *recorders, struct table *table)
 		const struct accounts *a = &recorders->of[i];
 
 		table_text(table, recorders->traces->path[i]);
-		table_text(table, !a->present ? "not kymo's" : a->ended ? "ended in order" : "did not end in order, or still records");
+		table_text(table,
+			   recorders->end[i] ? accounts_end_text(recorders->end[i]) : "not kymo's");
 		if (a->present && a->ended) {
 			table_u64(table, a->recorded);
 			table_u64(table, a->dropped);

@@ -10,6 +10,8 @@
 struct recorders {
 	const struct cli_traces *traces;
 	struct accounts *of;		/* of each of the traces */
+	enum accounts_end *end;         /* how each of them ended */
+	enum accounts_end end_of_all;
 	unsigned *of_trace;		/* which of them each of the reader's traces is in */
 	/*
 	 * Sums. Of several traces: only counts; present if one has accounts, ended if all recorders

@@ -90,16 +90,16 @@ static void judge(struct recording *recording, const struct kymo_ctf_reader *rea
 {
 	char *const note = recording->note;
 	const size_t size = sizeof(recording->note);
+	const enum accounts_end end = accounts_end(accounts, recording->running);
 
-	recording->running = watch_alive(reader);
 	if (recording->running)
 		being_recorded(recording);
 	else if (*problem)
 		(void)snprintf(note, size, "damaged: %.200s", problem);
 	else if (kymo_ctf_warning_count(reader))
 		(void)snprintf(note, size, "damaged: %s", kymo_ctf_warning(reader, 0));
-	else if (accounts->present && !accounts->ended)
-		(void)snprintf(note, size, "incomplete: the recorder did not end in order");
+	else if (end == ACCOUNTS_NOT_ENDED)
+		(void)snprintf(note, size, "incomplete: the recorder %s", accounts_end_text(end));
 	else if (recording->lost)
 		(void)snprintf(note, size, "%llu events lost", (unsigned long long)recording->lost);
 	else if (recording->lost_packets)
@@ -138,6 +138,7 @@ int recording_read(struct recording *recording, const char *path, struct kymo_er
 			       why.text);
 		return 0;
 	}
+	recording->running = watch_alive(reader, "");
 	accounts_read(&accounts, path, problem);
 	add_streams(recording, reader);
 	add_accounts(recording, &accounts);
