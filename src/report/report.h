@@ -101,6 +101,8 @@ struct report_options {
 	/* how the clocks of the hosts compare; NULL: there is one */
 	const struct align *align;
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
+	unsigned told_unended, told_growing; /* traces whose recorder did not end in order; that are
+					      * still recorded */
 	/*
 	 * Called now and then with how far it is, clock_ns on the trace clock, and with 0 events
 	 * before anything is printed; may be NULL.

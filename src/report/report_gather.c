@@ -249,6 +249,10 @@ static int summarize(struct report *report, struct kymo_err *err)
 		return err_no_memory(err);
 	report->summary->trust.lost_events = report_lost_events(report);
 	report->summary->trust.damaged = kymo_ctf_warning_count(report->reader);
+	if (report->options->end_ns != INT64_MAX)
+		return 0;
+	report->summary->trust.unended = report->options->told_unended;
+	report->summary->trust.growing = report->options->told_growing;
 	return 0;
 }
 

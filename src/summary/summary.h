@@ -220,6 +220,8 @@ struct summary_trust {
 	uint64_t damaged;            /* places of the trace that could not be read */
 	uint64_t callbacks, unnamed; /* of all callbacks, those without a name */
 	uint64_t other_host;         /* deliveries between hosts whose clocks cannot be compared */
+	uint64_t unended, growing; /* recordings whose recorder did not end in order; still records
+				    */
 };
 
 struct summary {

@@ -89,6 +89,8 @@ static void merge_trust(struct summary *into, const struct summary_trust *from)
 	trust->callbacks += from->callbacks;
 	trust->unnamed += from->unnamed;
 	trust->other_host += from->other_host;
+	trust->unended += from->unended;
+	trust->growing += from->growing;
 }
 
 /* What is not the same in both becomes "several". */

@@ -344,6 +344,8 @@ static void read_facts(struct summary *summary, struct json_object *object)
 		.callbacks = json_get_u64(trust, "callbacks"),
 		.unnamed = json_get_u64(trust, "unnamed"),
 		.other_host = json_get_u64(trust, "other_host"),
+		.unended = json_get_u64(trust, "unended"),
+		.growing = json_get_u64(trust, "growing"),
 	};
 }
 

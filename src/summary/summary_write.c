@@ -339,6 +339,8 @@ static void put_trust(struct json_text *json, const struct summary *summary)
 	put_u64(json, "callbacks", trust->callbacks);
 	put_u64(json, "unnamed", trust->unnamed);
 	put_u64(json, "other_host", trust->other_host);
+	put_u64(json, "unended", trust->unended);
+	put_u64(json, "growing", trust->growing);
 	json_text_close(json, '}');
 }
 

@@ -126,7 +126,8 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 	report.page = request->output ? request->output
 				      : default_name(&answer.traces, name, sizeof(name));
 	for (unsigned i = 0; i < answer.traces.count; i++)
-		report_told(answer.traces.path[i], &accounts[i], &report, request->quiet);
+		report_told(answer.traces.path[i], answer.reader, &accounts[i], &report,
+			    request->quiet);
 	status = write_page(&answer, &report, &accounts[0], request, err);
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		accounts_free(&accounts[i]);

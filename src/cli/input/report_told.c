@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/input/input_traces.h"
+#include "live/watch.h"
 
 static void warn(const struct accounts *accounts, const char *problem)
 {
@@ -34,15 +35,20 @@ static void warn(const struct accounts *accounts, const char *problem)
 	cli_warn_unseen("report", accounts);
 }
 
-void report_told(const char *path, struct accounts *accounts, struct report_options *report,
-		 bool quiet)
+void report_told(const char *path, const struct kymo_ctf_reader *reader, struct accounts *accounts,
+		 struct report_options *report, bool quiet)
 {
+	const bool is_written = watch_alive(reader, path);
+	enum accounts_end end;
 	char problem[512];
 
 	accounts_read(accounts, path, problem);
 	if (!quiet)
 		warn(accounts, problem);
 	report->told_lost += accounts->dropped + accounts->unwritten;
+	end = accounts_end(accounts, is_written);
+	report->told_unended += end == ACCOUNTS_NOT_ENDED;
+	report->told_growing += end == ACCOUNTS_GROWING;
 	if (report->traces > 1)
 		return;
 	report->told_rules = accounts->rules;

@@ -10,14 +10,14 @@
 #include "report/why/report_why.h"
 
 /**
- * report_told() - what the recorder of the trace @path counted, into @report
+ * report_told() - what the recorder of the trace @path counted, and how it ended, into @report
  * @quiet: do not warn on stderr
  * @accounts: filled; must stay valid as long as @report; accounts_free() frees it
  *
  * Context: allocates, blocks.
  */
-void report_told(const char *path, struct accounts *accounts, struct report_options *report,
-		 bool quiet);
+void report_told(const char *path, const struct kymo_ctf_reader *reader, struct accounts *accounts,
+		 struct report_options *report, bool quiet);
 
 /* What fired, for report_options.told_fired. */
 struct report_told_fired {

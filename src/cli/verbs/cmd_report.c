@@ -173,7 +173,10 @@ static int answer_report(struct answer *answer, struct report_options *report,
 	report->begin_ns = paths->caret.begin_ns = answer->begin_ns;
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
-		report_told(answer->traces.path[i], &accounts[i], report, o->quiet);
+		report_told(answer->traces.path[i], answer->reader, &accounts[i], report, o->quiet);
+	/* The recorder may be killed before a file changes: the answer would then be another. */
+	if (report->told_growing)
+		kept_close(&answer->kept->kept);
 	status = print_report(answer, report, o, err);
 	found_close(&found);
 	for (unsigned i = 0; i < answer->traces.count; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "report/first/first_internal.h"
 
@@ -100,7 +101,22 @@ static char *counted(char *buffer, size_t size, uint64_t count, const char *what
 
 static bool is_complete(const struct summary_trust *trust)
 {
-	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed;
+	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed &&
+	       !trust->unended && !trust->growing;
+}
+
+/* " the recorder did not end in order," */
+static void append_end(char *buffer, size_t size, uint64_t recorders, enum accounts_end end)
+{
+	char count[32];
+	const size_t used = strlen(buffer);
+
+	if (recorders > 1)
+		(void)snprintf(buffer + used, size - used, " %s recorders %s,",
+			       summary_number(count, recorders), accounts_end_text(end));
+	else if (recorders)
+		(void)snprintf(buffer + used, size - used, " the recorder %s,",
+			       accounts_end_text(end));
 }
 
 char *first_incomplete(const struct summary *summary, char *buffer, size_t size)
@@ -112,7 +128,7 @@ char *first_incomplete(const struct summary *summary, char *buffer, size_t size)
 	*buffer = '\0';
 	if (is_complete(trust))
 		return buffer;
-	snprintf(buffer, size, "INCOMPLETE:");
+	snprintf(buffer, size, FIRST_INCOMPLETE);
 	if (lost && summary->events)
 		snprintf(share, sizeof(share), " (%.2g %%)",
 			 100.0 * (double)lost / (double)(lost + summary->events));
@@ -129,7 +145,9 @@ char *first_incomplete(const struct summary *summary, char *buffer, size_t size)
 		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
 			       " %" PRIu64 " of %" PRIu64 " callbacks without a name,",
 			       trust->unnamed, trust->callbacks);
-	buffer[strlen(buffer) - 1] = '\0';
+	append_end(buffer, size, trust->unended, ACCOUNTS_NOT_ENDED);
+	append_end(buffer, size, trust->growing, ACCOUNTS_GROWING);
+	buffer[strlen(buffer) - 1] = '\0'; /* the comma */
 	return buffer;
 }
 
@@ -185,6 +203,11 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 					       "The trace is damaged: `kymo info` lists the "
 					       "places.",
 					       options->operand),
+				    true);
+	if (trust->unended)
+		lines += first_fold(table, "", "",
+				    "The end of the recording may be missing, and losses are those "
+				    "that the files show.",
 				    true);
 	return lines;
 }

@@ -23,8 +23,8 @@ struct first_options {
 	bool is_file;   /* the summary was read from a file: there is no trace for other verbs */
 };
 
-/** first_incomplete() - "INCOMPLETE: 5,731 events lost (13 %), 3 of 31 callbacks without a name"; ""
- * of a whole trace. Return: @buffer. */
+/** first_incomplete() - "INCOMPLETE: 5,731 events lost (13 %), the recorder did not end in order";
+ * "" of a whole trace. Return: @buffer. */
 char *first_incomplete(const struct summary *summary, char *buffer, size_t size);
 
 /** first_doubt() - what lost events mean for the numbers; "": none were lost. Return: @buffer. */

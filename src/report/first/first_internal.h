@@ -10,6 +10,7 @@
 #define FIRST_LINES 23u /* a prompt follows */
 /* Longer lines are hard to read. */
 #define FIRST_WIDTH_MAX 140u
+#define FIRST_INCOMPLETE "INCOMPLETE:" /* a blank follows */
 #define FIRST_FINDINGS 5u
 #define FIRST_FINDINGS_LINES 9u /* more findings than two only as far as these go */
 

@@ -52,7 +52,11 @@ void first_print_machine(struct table *table, const struct summary *summary,
 		"callbacks", "timers",  "topics",    "subscriptions", "chains", "services",
 		"executors", "threads", "processes", "loops",         "spans",  "actions",
 	};
+	char missing[512];
 
+	(void)first_incomplete(summary, missing, sizeof(missing));
+	table_value_text(table, "incomplete", "Incomplete",
+			 *missing ? missing + sizeof(FIRST_INCOMPLETE) : NULL);
 	table_value_text(table, "trace", "Trace", options->name);
 	table_value_ns(table, "duration_ns", "Duration",
 		       summary->end_ns > summary->begin_ns ? summary->end_ns - summary->begin_ns

@@ -86,6 +86,7 @@ static void put_head(struct page *page)
 	json_text_u64(&page->json, "lost_packets", trust->lost_packets);
 	json_text_u64(&page->json, "damaged", trust->damaged);
 	json_text_u64(&page->json, "unnamed", trust->unnamed);
+	json_text_u64(&page->json, "unended", trust->unended);
 	if (trust->lost_begin_ns && trust->lost_end_ns) {
 		page_put_time(page, "lost_begin", (int64_t)trust->lost_begin_ns);
 		page_put_time(page, "lost_end", (int64_t)trust->lost_end_ns);

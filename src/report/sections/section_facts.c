@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "report/first/first.h"
 #include "report/report_internal.h"
@@ -48,6 +49,18 @@ uint64_t report_lost_events(const struct report *report)
 	return whole && options->told_lost > events ? options->told_lost : events;
 }
 
+/* How the recording ended, if what is shown goes on until its end: of several, the worst. */
+static enum accounts_end report_end(const struct report *report)
+{
+	const struct report_options *options = report->options;
+
+	if (options->end_ns != INT64_MAX)
+		return ACCOUNTS_END_UNKNOWN;
+	return options->told_unended   ? ACCOUNTS_NOT_ENDED
+	       : options->told_growing ? ACCOUNTS_GROWING
+				       : ACCOUNTS_END_UNKNOWN;
+}
+
 /* Processes are known also for what they say of themselves. */
 static unsigned ros_processes(const struct report *report)
 {
@@ -63,6 +76,7 @@ static void loss_rows(const struct report *report, unsigned unnamed, uint64_t ev
 		      uint64_t packets)
 {
 	const unsigned damage = kymo_ctf_warning_count(report->reader);
+	const bool end = report_end(report) > ACCOUNTS_ENDED;
 	struct table *t = report->table;
 	char text[128];
 
@@ -71,6 +85,7 @@ static void loss_rows(const struct report *report, unsigned unnamed, uint64_t ev
 			 packets   ? "%" PRIu64 " events and %" PRIu64 " packets"
 			 : events  ? "%" PRIu64 " events"
 			 : damage  ? "not known: the trace is damaged"
+			 : end     ? "nothing that the files show"
 			 : unnamed ? "nothing that was counted"
 				   : "nothing",
 			 events, packets);
@@ -112,6 +127,7 @@ static void print_incomplete(struct report *report, unsigned unnamed, uint64_t l
 {
 	const unsigned all = model_count(report->model, MODEL_CALLBACK);
 	const unsigned damage = kymo_ctf_warning_count(report->reader);
+	const enum accounts_end end = report_end(report);
 	char text[512] = "", whole[2048];
 	size_t used = 0;
 
@@ -132,6 +148,10 @@ static void print_incomplete(struct report *report, unsigned unnamed, uint64_t l
 		(void)snprintf(text + used, sizeof(text) - used,
 			       "%sthe trace is damaged: `kymo info` lists the places",
 			       used ? "; " : "");
+	used = strlen(text);
+	if (end > ACCOUNTS_ENDED)
+		(void)snprintf(text + used, sizeof(text) - used, "%sthe recorder %s",
+			       used ? "; " : "", accounts_end_text(end));
 	if (*text || report->options->format != TABLE_TEXT)
 		table_value_text(report->table, "incomplete", "Incomplete", *text ? text_hints(whole, sizeof(whole), text,
 					      report->options->operand)

@@ -123,7 +123,7 @@ ROOMS = {
 
     "page": "base",
 
-    "report": "abi base ctf/read analysis caret/paths summary",
+    "report": "abi base accounts ctf/read analysis caret/paths summary",
     "report/flow": "report",
     "report/why": "report report/flow summary",
     "report/running": "",

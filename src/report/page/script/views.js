@@ -32,7 +32,8 @@ function losses() {
 		return null;
 	return el('div', { class: 'banner', role: 'alert' }, el('strong', {}, D.incomplete), ' ', D.doubt || '',
 		D.unnamed ? ' Names are missing because the trace does not have the start of these programs.' : '',
-		D.damaged ? ' The trace is damaged: `kymo info` lists the places.' : '');
+		D.damaged ? ' The trace is damaged: `kymo info` lists the places.' : '',
+		D.unended ? ' The end of the recording may be missing, and losses are those that the files show.' : '');
 }
 
 function finding_picture(entity) {
