@@ -227,6 +227,10 @@ const char *model_callback_kind_name(const struct model_callback *callback);
 const char *model_callback_source(const struct model_callback *callback, char *buffer,
 				  unsigned size);
 
+/** model_callback_what() - the same; of a callback without a known reason its symbol, as short as
+ * @buffer, else its address. */
+const char *model_callback_what(const struct model_callback *callback, char *buffer, unsigned size);
+
 /**
  * model_callback_label() - one readable name: "/planner /scan" or "/planner timer 10 ms", else the
  * symbol, else the address.

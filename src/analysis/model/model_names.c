@@ -105,20 +105,25 @@ const char *model_callback_source(const struct model_callback *callback, char *b
 	return buffer;
 }
 
+const char *model_callback_what(const struct model_callback *callback, char *buffer, unsigned size)
+{
+	const char *source = model_callback_source(callback, buffer, size);
+
+	if (*source)
+		return source;
+	if (*callback->symbol)
+		return symbol_short(callback->symbol, buffer, size);
+	snprintf(buffer, size, "0x%" PRIx64, callback->address);
+	return buffer;
+}
+
 char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size)
 {
 	const struct model_node *node = model_callback_node(callback);
-	char source[64], symbol[96];
-	const char *from = model_callback_source(callback, source, sizeof(source));
+	char what[96];
 
-	if (!*from && !*callback->symbol)
-		snprintf(buffer, size, "%s%s0x%" PRIx64, node ? node->full_name : "",
-			 node ? " " : "", callback->address);
-	else if (!*from)
-		snprintf(buffer, size, "%s%s%s", node ? node->full_name : "", node ? " " : "",
-			 symbol_short(callback->symbol, symbol, sizeof(symbol)));
-	else
-		snprintf(buffer, size, "%s%s%s%s", node ? node->full_name : "", node ? " " : "",
-			 callback->timer ? "timer " : "", from);
+	snprintf(buffer, size, "%s%s%s%s", node ? node->full_name : "", node ? " " : "",
+		 callback->timer ? "timer " : "",
+		 model_callback_what(callback, what, sizeof(what)));
 	return buffer;
 }

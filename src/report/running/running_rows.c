@@ -161,7 +161,7 @@ static void callback_row(const struct running *running, struct table *table,
 
 	cell_name(table, node_name(callback));
 	table_text(table, model_callback_kind_name(callback));
-	cell_name(table, model_callback_source(callback, source, sizeof(source)));
+	table_text(table, model_callback_what(callback, source, sizeof(source)));
 	table_u64(table, tally->count);
 	cell_rate(running, table, tally->count);
 	cells_times(table, &tally->times);

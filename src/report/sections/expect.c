@@ -213,7 +213,7 @@ static void callback_rows(struct report *report, struct expectations *all, unsig
 			.what = "callback frequency",
 			.unit = "Hz",
 			.expected = e ? e->value : -1,
-			.source = model_callback_source(callback, source, sizeof(source)),
+			.source = model_callback_what(callback, source, sizeof(source)),
 			.object = model_callback_node(callback)
 					  ? model_callback_node(callback)->full_name
 					  : NULL,

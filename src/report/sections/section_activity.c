@@ -120,7 +120,7 @@ void report_frequency(struct report *report)
 	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *c = model_callback(report->model, i);
 		struct frequency_of of = { "callback",
-					   model_callback_source(c, source, sizeof(source)),
+					   model_callback_what(c, source, sizeof(source)),
 					   model_callback_node(c),
 					   c->process,
 					   c,

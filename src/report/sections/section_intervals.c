@@ -13,7 +13,7 @@ static void cells_callback(struct table *t, const struct model_callback *callbac
 
 	cell_node(t, model_callback_node(callback));
 	table_text(t, model_callback_kind_name(callback));
-	table_text(t, model_callback_source(callback, source, sizeof(source)));
+	table_text(t, model_callback_what(callback, source, sizeof(source)));
 }
 
 static void cells_address(struct table *t, const struct model_callback *callback)
@@ -215,7 +215,7 @@ static void interval_row(struct report *report, const struct report_row *row)
 		callback = model_callback(report->model, index);
 		table_text(t, "callback");
 		cell_node(t, model_callback_node(callback));
-		table_text(t, model_callback_source(callback, source, sizeof(source)));
+		table_text(t, model_callback_what(callback, source, sizeof(source)));
 	} else {
 		table_text(t, "topic");
 		table_none(t);

@@ -49,7 +49,7 @@ static void callback_row(struct report *report, const struct report_row *row)
 
 	cell_node(t, model_callback_node(callback));
 	table_text(t, model_callback_kind_name(callback));
-	table_text(t, model_callback_source(callback, text, sizeof(text)));
+	table_text(t, model_callback_what(callback, text, sizeof(text)));
 	table_u64(t, of->runs);
 	table_u64(t, of->known);
 	table_ns(t, of->duration_ns);
