@@ -173,8 +173,11 @@ struct why_part {
 	 * one.
 	 */
 	unsigned hop;
-	const struct model_callback
-		*callback; /* QUEUED: the callback that the instance waited for */
+	/*
+	 * QUEUED: the callback that the instance waited for. EXECUTING, BLOCKED, PAGE_FAULT and
+	 * GIL: what ran within the callback of the hop; NULL: that one itself
+	 */
+	const struct model_callback *callback;
 	/* The thread of this part; QUEUED: the thread of that callback. */
 	const struct model_thread *thread;
 	/*
@@ -262,8 +265,13 @@ struct why_other {
 	int64_t start_ns, end_ns;
 };
 
-/** why_other() - the runs in order of their start. Return: NULL after the last. */
+/** why_other() - the runs that an executor called, in order of their start. Return: NULL after the
+ * last. */
 const struct why_other *why_other(const struct why_others *others, unsigned index);
+
+/** why_inner() - the runs that began within another run, in order of their start, outer ones first.
+ * Return: NULL after the last. */
+const struct why_other *why_inner(const struct why_others *others, unsigned index);
 
 /**
  * why_waits() - is the whole of [@from_ns, @to_ns] inside one wait for work of an executor on

@@ -28,6 +28,8 @@
 #include "analysis/why/why.h"
 #include "base/array.h"
 
+#define DEPTH_MAX 16u /* runs within runs */
+
 struct cut {
 	struct why_parts *parts, *because;
 	const struct why_others *others;
@@ -175,6 +177,9 @@ static void on_spell(void *context, const struct why_spell *spell)
 	} else if (spell->state == WHY_ASLEEP && !waits) {
 		part.kind = WHY_BLOCKED;
 	}
+	/* It is the thread that waits, in whichever callback. */
+	if (part.kind == WHY_PREEMPTED && spells->parts == spells->cut->parts)
+		part.callback = NULL;
 	if (part.kind == WHY_PREEMPTED || part.kind == WHY_BLOCKED) {
 		part.by_tid = spell->by_tid;
 		memcpy(part.by, spell->by, sizeof(part.by));
@@ -424,6 +429,52 @@ static void hop_transport_parts(struct cut *cut, const struct why_hop *from,
 	add_plain(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
 }
 
+/*
+ * Adds @part of a run, without the runs that began within it: these are parts of their callbacks.
+ * They lie in each other like brackets; those that lie deepest are parts of what is around them.
+ * @at: the next one of them
+ */
+static void add_run(struct cut *cut, struct why_part part, int64_t end_ns, unsigned depth,
+		    unsigned *at)
+{
+	const struct why_other *run;
+
+	while (depth < DEPTH_MAX && (run = why_inner(cut->others, *at)) && run->start_ns < end_ns) {
+		struct why_part inner = part, before = part;
+		const int64_t inner_end_ns = run->end_ns < end_ns ? run->end_ns : end_ns;
+
+		++*at;
+		if (run->thread != part.thread || run->end_ns <= part.begin_ns)
+			continue;
+		inner.callback = run->callback;
+		if (run->start_ns > part.begin_ns)
+			inner.begin_ns = run->start_ns;
+		before.end_ns = inner.begin_ns;
+		if (before.end_ns > before.begin_ns)
+			add_by_cpu(cut, before);
+		add_run(cut, inner, inner_end_ns, depth + 1, at);
+		part.begin_ns = inner_end_ns;
+	}
+	part.end_ns = end_ns;
+	add_by_cpu(cut, part);
+}
+
+/* From @from_ns to @to_ns, callback @hop executes, which is number @i. */
+static void add_executing(struct cut *cut, const struct why_hop *hop, unsigned i,
+			  const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+{
+	const struct why_part part = {
+		.kind = WHY_EXECUTING, .hop = i, .thread = thread, .begin_ns = from_ns
+	};
+	const struct why_other *run;
+	unsigned at = 0;
+
+	/* Not the run itself, which may be in another one, too. */
+	while ((run = why_inner(cut->others, at)) && run->start_ns <= hop->at.start_ns)
+		at++;
+	add_run(cut, part, to_ns, 0, &at);
+}
+
 /* The runs of the callback of @hop, number @i, until @end_ns, and between them what it awaited. */
 static void hop_runs(struct cut *cut, const struct why_hop *hop, unsigned i, int64_t end_ns)
 {
@@ -435,7 +486,7 @@ static void hop_runs(struct cut *cut, const struct why_hop *hop, unsigned i, int
 
 		if (await->end_ns > end_ns)
 			break;
-		add_plain(cut, WHY_EXECUTING, i, thread, from_ns, await->begin_ns);
+		add_executing(cut, hop, i, thread, from_ns, await->begin_ns);
 		add_part(cut, cut->parts,
 			 (struct why_part){ .kind = WHY_AWAITED,
 					    .hop = i,
@@ -446,7 +497,7 @@ static void hop_runs(struct cut *cut, const struct why_hop *hop, unsigned i, int
 		from_ns = await->end_ns;
 		thread = await->thread;
 	}
-	add_plain(cut, WHY_EXECUTING, i, thread, from_ns, end_ns);
+	add_executing(cut, hop, i, thread, from_ns, end_ns);
 }
 
 static void hop_parts(struct cut *cut, const struct why_instance *instance, unsigned i)

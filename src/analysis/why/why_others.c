@@ -18,11 +18,16 @@ struct wait {
 	int64_t start_ns, end_ns;
 };
 
+struct runs {
+	struct why_other *run; /* by start, when finished */
+	unsigned count, size;
+	unsigned full; /* so many: drop the oldest */
+};
+
 struct why_others {
 	struct why_window *window;
 	unsigned windows;
-	struct why_other *run;
-	unsigned count, size;
+	struct runs outer, inner; /* that an executor called; that began within another run */
 	struct wait *wait; /* by thread and start, when finished */
 	unsigned waits, waits_size;
 	struct why_gil *gil; /* by thread and end, when finished */
@@ -37,7 +42,7 @@ struct why_others {
 	bool is_partial;            /* and something in it may be missing */
 	bool has_gil;
 	int64_t dropped_ns;             /* the end of the last one that was dropped */
-	unsigned runs_full, waits_full; /* so many: drop the oldest */
+	unsigned waits_full;            /* so many: drop the oldest */
 };
 
 #define LATEST 16384u /* runs, and waits, that are kept in case they are in the window */
@@ -86,17 +91,17 @@ static bool is_dropped(struct why_others *others, int64_t start_ns, int64_t end_
 }
 
 /* Keeps the latest @newest runs, and those in a window. */
-static void drop_runs(struct why_others *others, unsigned newest)
+static void drop_runs(struct why_others *others, struct runs *runs, unsigned newest)
 {
 	unsigned kept = 0;
 
 	see_followed(others);
-	for (unsigned i = 0; i < others->count; i++)
-		if (i + newest >= others->count ||
-		    !is_dropped(others, others->run[i].start_ns, others->run[i].end_ns))
-			others->run[kept++] = others->run[i];
-	others->count = kept;
-	others->runs_full = kept + LATEST;
+	for (unsigned i = 0; i < runs->count; i++)
+		if (i + newest >= runs->count ||
+		    !is_dropped(others, runs->run[i].start_ns, runs->run[i].end_ns))
+			runs->run[kept++] = runs->run[i];
+	runs->count = kept;
+	runs->full = kept + LATEST;
 }
 
 static void drop_waits(struct why_others *others, unsigned newest)
@@ -116,15 +121,17 @@ static void drop_waits(struct why_others *others, unsigned newest)
 
 static void add(struct why_others *others, const struct model_instance *instance, int64_t end_ns)
 {
-	if (instance->depth || (!others->follow && !is_inside(others, instance->start_ns, end_ns)))
+	struct runs *runs = instance->depth ? &others->inner : &others->outer;
+
+	if (!others->follow && !is_inside(others, instance->start_ns, end_ns))
 		return;
-	if (others->follow && others->count >= others->runs_full)
-		drop_runs(others, LATEST);
-	if (!ARRAY_ROOM(others->run, others->count, others->size)) {
+	if (others->follow && runs->count >= runs->full)
+		drop_runs(others, runs, LATEST);
+	if (!ARRAY_ROOM(runs->run, runs->count, runs->size)) {
 		others->failed = true;
 		return;
 	}
-	others->run[others->count++] = (struct why_other){
+	runs->run[runs->count++] = (struct why_other){
 		instance->callback,
 		instance->thread,
 		instance->start_ns,
@@ -198,7 +205,8 @@ static void why_others_destroy(struct why_others *others)
 	if (!others)
 		return;
 	free(others->window);
-	free(others->run);
+	free(others->outer.run);
+	free(others->inner.run);
 	free(others->wait);
 	free(others->gil);
 	free(others);
@@ -260,7 +268,7 @@ void why_others_follow(struct why_others *others,
 	others->follow = latest;
 	others->context = context;
 	others->dropped_ns = INT64_MIN;
-	others->runs_full = others->waits_full = 2 * LATEST;
+	others->outer.full = others->inner.full = others->waits_full = 2 * LATEST;
 }
 
 bool why_others_are_whole(const struct why_others *others)
@@ -269,11 +277,20 @@ bool why_others_are_whole(const struct why_others *others)
 	return !others->is_partial && !others->has_gil;
 }
 
+/* Of two that start together, the outer one comes first. */
 static int by_start(const void *a, const void *b)
 {
 	const struct why_other *x = a, *y = b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+static void sort_runs(struct runs *runs)
+{
+	if (runs->count)
+		qsort(runs->run, runs->count, sizeof(*runs->run), by_start);
 }
 
 static int by_thread(const void *a, const void *b)
@@ -369,7 +386,8 @@ static void end_follow(struct why_others *others)
 	others->window[others->windows] = others->followed;
 	others->windows += others->is_followed;
 	join_windows(others);
-	drop_runs(others, 0);
+	drop_runs(others, &others->outer, 0);
+	drop_runs(others, &others->inner, 0);
 	drop_waits(others, 0);
 }
 
@@ -379,8 +397,8 @@ static int sort_all(void *analysis, struct kymo_err *err)
 
 	if (others->follow)
 		end_follow(others);
-	if (others->count)
-		qsort(others->run, others->count, sizeof(*others->run), by_start);
+	sort_runs(&others->outer);
+	sort_runs(&others->inner);
 	if (others->waits)
 		qsort(others->wait, others->waits, sizeof(*others->wait), by_thread);
 	if (others->gils)
@@ -395,5 +413,10 @@ const struct pass_ops why_others_pass = { .turn = PASS_AFTER_MODEL,
 
 const struct why_other *why_other(const struct why_others *others, unsigned index)
 {
-	return index < others->count ? &others->run[index] : NULL;
+	return index < others->outer.count ? &others->outer.run[index] : NULL;
+}
+
+const struct why_other *why_inner(const struct why_others *others, unsigned index)
+{
+	return index < others->inner.count ? &others->inner.run[index] : NULL;
 }

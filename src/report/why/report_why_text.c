@@ -24,7 +24,7 @@ static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
 		       a->thread->process->host == b->thread->process->host;
 	if (a->kind == WHY_AWAITED && !why_is_same_await(&a->await, &b->await))
 		return false;
-	return a->hop == b->hop;
+	return a->hop == b->hop && a->callback == b->callback;
 }
 
 /* All that is to be blamed on whom @part is. */
@@ -108,16 +108,16 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	char topic[WHY_LABEL_MAX / 2], node[WHY_LABEL_MAX / 2];
 
 	switch (part->kind) {
-	case WHY_QUEUED:
-		return summary_callback_name(part->callback, buffer, size);
 	case WHY_PREEMPTED:
 		return why_by(part, buffer, size);
+	case WHY_QUEUED:
 	case WHY_EXECUTING:
 	case WHY_BLOCKED:
 	case WHY_PAGE_FAULT:
 	case WHY_GIL:
 	case WHY_LATE:
-		return summary_callback_name(hop->callback, buffer, size);
+		return summary_callback_name(part->callback ? part->callback : hop->callback,
+					     buffer, size);
 	case WHY_AWAITED:
 		model_awaited_text(&part->await, buffer, (unsigned)size);
 		return *buffer ? buffer : summary_callback_name(hop->callback, buffer, size);

@@ -161,6 +161,7 @@ function instance_legend(instance) {
 // "waited for /costmap": a part of an instance in words.
 function part_words(instance, part) {
 	const hop = instance.hops[part.hop] || {}, before = instance.hops[part.hop - 1] || {};
+	const ran = part.callback || hop.name; // what ran within the callback, or that one itself
 	switch (part.kind) {
 	case 'queued':
 		return [hop.name, 'waited for ' + part.callback + (part.group ? ', which held its callback group' + (part.assumed ? ' (assumed)' : '') : ', which held its executor')];
@@ -170,14 +171,14 @@ function part_words(instance, part) {
 	case 'cache': return [before.topic ? before.name : hop.name, 'in the cache of the reader'];
 	case 'publish': return [before.topic ? before.name : hop.name, 'publishing'];
 	case 'take': return [hop.name, 'being received'];
-	case 'executing': return [hop.name, 'ran'];
+	case 'executing': return [ran, 'ran'];
 	case 'late': return [hop.name, 'late, and nothing in the trace held it up'];
 	case 'awaited': return [hop.name, 'awaited ' + (part.awaited || 'something')];
 	case 'cached': return [hop.name, 'kept until it was published'];
 	case 'preempted': return [hop.name, 'preempted by ' + (part.by || 'another thread')];
-	case 'blocked': return [hop.name, 'blocked' + (part.call ? ' in ' + part.call + '()' : '') + (part.by ? ', woken by ' + part.by : '')];
-	case 'gil': return [hop.name, 'waited for Python’s lock' + (part.by ? ', which ' + part.by + ' had' : '')];
-	case 'page_fault': return [hop.name, 'in ' + part.faults + ' page faults'];
+	case 'blocked': return [ran, 'blocked' + (part.call ? ' in ' + part.call + '()' : '') + (part.by ? ', woken by ' + part.by : '')];
+	case 'gil': return [ran, 'waited for Python’s lock' + (part.by ? ', which ' + part.by + ' had' : '')];
+	case 'page_fault': return [ran, 'in ' + part.faults + ' page faults'];
 	}
 	return [hop.name || '', part.kind];
 }
@@ -190,8 +191,11 @@ function part_bar(instance, part) {
 }
 
 // Of chains: what is usual for the same part.
-function usual_of(entity, part) {
+function usual_of(entity, instance, part) {
 	const chain = entity.chain, what = { executing: 'run', transport: 'transport', publish: 'publish', take: 'take', cached: 'cached', queued: 'wait', awaited: 'awaited' }[part.kind];
+	// Of a run with other runs within it, what is usual is known of the whole alone.
+	if (part.kind === 'executing' && instance.parts.some(other => other.kind === 'executing' && other.callback && other.hop === part.hop))
+		return null;
 	const segment = chain && chain.segments.find(other => other.what === what && other.step === part.hop);
 	const resumed = segment && part.kind === 'executing' && chain.segments.find(other => other.what === 'resumed' && other.step === part.hop);
 	if (!chain && part.kind === 'executing' && entity.duration)
@@ -205,7 +209,7 @@ function parts_table(entity, instance) {
 		{ key: 'what', title: 'what', value: part => part_words(instance, part)[1], cell: part => el('td', { class: 'namecell' },
 			el('i', { class: 'swatch bg-' + swatch_of(part.kind) }), name_of(part_words(instance, part)[1], 90)) },
 		{ key: 'ns', title: 'time', number: true, value: part => part.ns, cell: part => ns_cell(part.ns, part.error ? 'may be wrong by ' + ns_text(part.error) : null) },
-		ns_column('usual', 'usually', part => usual_of(entity, part)),
+		ns_column('usual', 'usually', part => usual_of(entity, instance, part)),
 		{ key: 'when', title: 'when', value: part => part.begin, cell: part => part_bar(instance, part) },
 	];
 	return table(columns, instance.parts, { most: 30, label: 'parts of this instance' });
@@ -225,7 +229,7 @@ function instance_sentence(entity, instance) {
 	if (finding)
 		return finding.cause ? entity.label + ': ' + finding.cause + '.' : finding.text;
 	const distribution = entity.latency || entity.duration;
-	const longest = instance.parts.slice().sort((a, b) => (b.ns - (usual_of(entity, b) || 0)) - (a.ns - (usual_of(entity, a) || 0)))[0];
+	const longest = instance.parts.slice().sort((a, b) => (b.ns - (usual_of(entity, instance, b) || 0)) - (a.ns - (usual_of(entity, instance, a) || 0)))[0];
 	return entity.label + ' took ' + ns_text(instance.ns) + (distribution && entity.runs > 1 ? ', usually ' + ns_text(distribution.p50) : '') +
 		(longest ? ': ' + ns_text(longest.ns) + ' of it ' + part_words(instance, longest).join(' ') : '') + '.';
 }
