@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, require
-from lib_test import BUILD, SOURCE, answer, check, in_directory, query, record, run
+from lib_test import BUILD, SOURCE, answer, check, in_directory, query, record, report, run
 
 CYCLES = 50
 GRIPPER = "a gripper whose name has more than fifteen letters"
@@ -45,6 +45,24 @@ def compare(trace):
     check([(chain["path"], chain["arrived"]) for chain in chains] == [("joint_state_broadcaster::update -> /joint_states -> /planner", CYCLES)], chains)
 
 
+def explained(trace):
+    """`kymo why` names the controllers that the loop ran, and their times add up to that of the loop."""
+    why = answer("why", trace, "ControllerManager::update")
+    parts = [part for part in why["parts"] if part["rank"] == 1]
+    who = {part["who"] for part in parts if part["kind"] == "executing"}
+    check({"ControllerManager::update", "joint_state_broadcaster::update", "arm_controller::update"} <= who, "why:", parts)
+    check(sum(part["ns"] for part in parts) == why["latency_ns"] > 0, "why:", parts, why["latency_ns"])
+
+
+def named(trace):
+    """No row of a section about callbacks is without a name."""
+    wanted = {*MANAGER, *COMPONENTS, *CONTROLLERS}
+    for section in "intervals", "between-runs", "frequency":
+        rows = [row for row in report(trace, section)[section] if row.get("what", "callback") == "callback"]
+        sources = {row["source"] for row in rows}
+        check(all(sources) and len(wanted) - 1 <= len(wanted & sources), section, sources)
+
+
 def main(work):
     require()
     stub = f"{BUILD}/stub/jazzy/lib"
@@ -54,6 +72,8 @@ def main(work):
         trace = f"{work}/trace{len(flags)}"
         record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={work}:{stub}", f"{work}/control", str(CYCLES))
         compare(trace)
+        explained(trace)
+        named(trace)
 
 
 in_directory(main)

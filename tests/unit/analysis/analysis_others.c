@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runs in a window that is found only while the trace is read: all of them, or it says so. */
 #include "analysis/why/why.h"
+#include "base/array.h"
 #include "feed.h"
 
 #define US 1000
@@ -105,9 +106,103 @@ static void none(void **state)
 	why_others_pass.destroy(others);
 }
 
+#define OUTER 0x21
+#define FIRST 0x22
+#define DEEP 0x23
+#define SECOND 0x24
+
+static void ran(struct feed *f, int32_t tid, uint64_t callback, int64_t begin_us, int64_t end_us)
+{
+	on(f, 1, tid);
+	if (begin_us)
+		EV(begin_us * US, "callback_start", "callback", P(callback), "is_intra_process",
+		   P(0));
+	if (end_us)
+		EV(end_us * US, "callback_end", "callback", P(callback));
+}
+
+/*
+ *    100            200      thread 1; another thread does the same a microsecond later
+ *    |---- OUTER ----|
+ *     |FIRST|  |SECOND|
+ *      |DEEP|
+ */
+static void feed_nested(struct feed *f)
+{
+	const struct {
+		uint64_t callback;
+		int64_t begin_us, end_us;
+	} events[] = { { OUTER, 100, 0 }, { FIRST, 110, 0 },    { DEEP, 120, 150 },
+		       { FIRST, 0, 150 }, { SECOND, 160, 190 }, { OUTER, 0, 200 } };
+
+	for (unsigned i = 0; i < COUNT_OF(events); i++)
+		for (int32_t thread = 1; thread <= 2; thread++)
+			ran(f, thread, events[i].callback,
+			    events[i].begin_us ? events[i].begin_us + thread - 1 : 0,
+			    events[i].end_us ? events[i].end_us + thread - 1 : 0);
+	model_finish(f->model);
+}
+
+/* What @callback executed of the instance; OUTER is the callback of its hop. */
+static int64_t executed_us(const struct why_parts *parts, uint64_t callback)
+{
+	int64_t ns = 0;
+
+	for (unsigned i = 0; i < parts->count; i++) {
+		assert_int_equal(parts->part[i].kind, WHY_EXECUTING);
+		if ((parts->part[i].callback ? parts->part[i].callback->address : OUTER) ==
+		    callback)
+			ns += parts->part[i].ns;
+	}
+	return ns / US;
+}
+
+/* Runs within a run have parts of their own, and are none that others wait for. */
+static void inner(void **state)
+{
+	struct feed *f = *state;
+	const struct why_window known = { 100 * US, 200 * US };
+	struct why_parts parts, because;
+	struct why_instance instance = { known.begin_ns, 100 * US, 1, NULL };
+	struct why_hop hop = { .at = { .start_ns = known.begin_ns, .end_ns = known.end_ns } };
+	struct why_others *others;
+	struct kymo_err err;
+
+	assert_int_equal(why_others_create(&others, f->model, &known, 1, &err), 0);
+	feed_nested(f);
+	assert_int_equal(why_others_pass.finish(others, &err), 0);
+	assert_non_null(why_other(others, 1));
+	assert_null(why_other(others, 2));
+	assert_non_null(why_inner(others, 5));
+	assert_null(why_inner(others, 6));
+	hop.callback = why_other(others, 0)->callback;
+	hop.at.thread = why_other(others, 0)->thread;
+	instance.hop = &hop;
+	assert_int_equal(why_cut(&parts, &because, &instance, others, NULL), 0);
+	assert_int_equal(executed_us(&parts, OUTER), 10 + 10 + 10);
+	assert_int_equal(executed_us(&parts, FIRST), 10);
+	assert_int_equal(executed_us(&parts, DEEP), 30);
+	assert_int_equal(executed_us(&parts, SECOND), 30);
+	assert_int_equal(parts.count, 4);
+	why_parts_free(&parts);
+	why_parts_free(&because);
+	/* Of the inner one itself, only what is in that. */
+	hop.callback = why_inner(others, 0)->callback;
+	hop.at.start_ns = 110 * US;
+	hop.at.end_ns = 150 * US;
+	assert_int_equal(why_cut(&parts, &because, &instance, others, NULL), 0);
+	assert_int_equal(executed_us(&parts, OUTER), 10);
+	assert_int_equal(executed_us(&parts, DEEP), 30);
+	assert_int_equal(parts.count, 2);
+	why_parts_free(&parts);
+	why_parts_free(&because);
+	why_others_pass.destroy(others);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(early), TEST(late), TEST(too_late), TEST(none) };
+	const struct CMUnitTest tests[] = { TEST(early), TEST(late), TEST(too_late), TEST(none),
+					    TEST(inner) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
