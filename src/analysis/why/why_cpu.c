@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/order.h"
 
 #define BIND_MAX 16u
 
@@ -222,33 +223,22 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct cpu_kept *x = a, *y = b;
 
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->spell.from_ns < y->spell.from_ns ? -1 : x->spell.from_ns > y->spell.from_ns;
+	return ORDER(x->host, y->host) ?: ORDER(x->tid, y->tid) ?:
+	       ORDER(x->spell.from_ns, y->spell.from_ns);
 }
 
 static int by_start(const void *a, const void *b)
 {
 	const struct fault *x = a, *y = b;
 
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return ORDER(x->host, y->host) ?: ORDER(x->tid, y->tid) ?: ORDER(x->start_ns, y->start_ns);
 }
 
 static int by_begin(const void *a, const void *b)
 {
 	const struct system_call *x = a, *y = b;
 
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return ORDER(x->host, y->host) ?: ORDER(x->tid, y->tid) ?: ORDER(x->start_ns, y->start_ns);
 }
 
 /*
@@ -311,22 +301,6 @@ const struct pass_ops why_cpu_pass = {
 
 /* ---- queries ---- */
 
-/* The first spell that is not less than @key. */
-static size_t lower_bound(const struct why_cpu *cpu, const struct cpu_kept *key)
-{
-	size_t low = 0, high = cpu->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_thread(&cpu->item[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
 		int64_t to_ns, void (*take)(void *context, const struct why_spell *spell),
 		void *context)
@@ -336,12 +310,12 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 	size_t at = cpu->count;
 
 	if (sched_host(cpu->sched, thread->process->hostname, &key.host))
-		at = lower_bound(cpu, &key);
+		at = order_first(&key, cpu->item, cpu->count, sizeof(key), by_thread);
 	for (; at < cpu->count && cpu->item[at].host == key.host && cpu->item[at].tid == key.tid;
 	     at++) {
 		spell = cpu->item[at].spell;
-		spell.from_ns = spell.from_ns > from_ns ? spell.from_ns : from_ns;
-		spell.to_ns = spell.to_ns < to_ns ? spell.to_ns : to_ns;
+		spell.from_ns = larger(spell.from_ns, from_ns);
+		spell.to_ns = lesser(spell.to_ns, to_ns);
 		if (spell.from_ns >= spell.to_ns)
 			continue;
 		on.from_ns = from_ns;
@@ -361,18 +335,11 @@ size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, 
 		  int64_t to_ns, const struct fault **first)
 {
 	struct fault key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
-	size_t low = 0, high = cpu->fault_count, end;
+	size_t low, end;
 
 	if (!sched_host(cpu->sched, thread->process->hostname, &key.host))
 		return 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_start(&cpu->fault[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = order_first(&key, cpu->fault, cpu->fault_count, sizeof(key), by_start);
 	/* A fault that began earlier may overlap. */
 	if (low && cpu->fault[low - 1].host == key.host && cpu->fault[low - 1].tid == key.tid &&
 	    cpu->fault[low - 1].end_ns > from_ns)
@@ -391,20 +358,13 @@ const char *why_call(const struct why_cpu *cpu, const struct model_thread *threa
 		     int64_t to_ns)
 {
 	struct system_call key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
-	size_t low = 0, high = cpu->call_count;
 	const struct system_call *latest;
+	size_t behind;
 
 	if (!sched_host(cpu->sched, thread->process->hostname, &key.host))
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_begin(&cpu->call[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	latest = low ? &cpu->call[low - 1] : NULL;
+	behind = order_after(&key, cpu->call, cpu->call_count, sizeof(key), by_begin);
+	latest = behind ? &cpu->call[behind - 1] : NULL;
 	if (!latest || latest->host != key.host || latest->tid != key.tid)
 		return NULL;
 	return latest->told_ns >= to_ns ? latest->name : NULL;

@@ -11,6 +11,7 @@
 
 #include "analysis/why/why.h"
 #include "base/array.h"
+#include "base/order.h"
 
 /* A wait for work of an executor's thread. */
 struct wait {
@@ -282,9 +283,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct why_other *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+	return x->start_ns != y->start_ns ? ORDER(x->start_ns, y->start_ns)
+					  : ORDER(y->end_ns, x->end_ns);
 }
 
 static void sort_runs(struct runs *runs)
@@ -297,33 +297,22 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct wait *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return (uintptr_t)x->thread < (uintptr_t)y->thread ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return ORDER((uintptr_t)x->thread, (uintptr_t)y->thread) ?: ORDER(x->start_ns, y->start_ns);
 }
 
 /* The number of the first wait of @thread that starts after @ns. */
-static unsigned first_after(const struct why_others *others, const struct model_thread *thread,
-			    int64_t ns)
+static size_t first_after(const struct why_others *others, const struct model_thread *thread,
+			  int64_t ns)
 {
 	const struct wait key = { .thread = thread, .start_ns = ns };
-	unsigned low = 0, high = others->waits;
 
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (by_thread(&others->wait[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return order_after(&key, others->wait, others->waits, sizeof(key), by_thread);
 }
 
 bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns,
 	       int64_t to_ns)
 {
-	unsigned at = first_after(others, thread, from_ns);
+	size_t at = first_after(others, thread, from_ns);
 
 	return at && others->wait[at - 1].thread == thread && others->wait[at - 1].end_ns >= to_ns;
 }
@@ -331,11 +320,11 @@ bool why_waits(const struct why_others *others, const struct model_thread *threa
 int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread,
 			 int64_t from_ns, int64_t to_ns, int64_t least_ns)
 {
-	for (unsigned at = first_after(others, thread, to_ns);
+	for (size_t at = first_after(others, thread, to_ns);
 	     at && others->wait[at - 1].thread == thread; at--) {
 		const struct wait *wait = &others->wait[at - 1];
-		int64_t start_ns = wait->start_ns > from_ns ? wait->start_ns : from_ns;
-		int64_t end_ns = wait->end_ns < to_ns ? wait->end_ns : to_ns;
+		int64_t start_ns = larger(wait->start_ns, from_ns);
+		int64_t end_ns = lesser(wait->end_ns, to_ns);
 
 		if (end_ns - start_ns >= least_ns)
 			return end_ns;
@@ -349,27 +338,17 @@ static int by_gil(const void *a, const void *b)
 {
 	const struct why_gil *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return (uintptr_t)x->thread < (uintptr_t)y->thread ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+	return ORDER((uintptr_t)x->thread, (uintptr_t)y->thread) ?: ORDER(x->end_ns, y->end_ns);
 }
 
 const struct why_gil *why_gil(const struct why_others *others, const struct model_thread *thread,
 			      int64_t ns)
 {
 	const struct why_gil key = { .thread = thread, .end_ns = ns };
-	unsigned low = 0, high = others ? others->gils : 0;
+	const unsigned gils = others ? others->gils : 0;
+	const size_t at = gils ? order_after(&key, others->gil, gils, sizeof(key), by_gil) : 0;
 
-	while (low < high) {
-		const unsigned middle = low + (high - low) / 2;
-
-		if (by_gil(&others->gil[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return others && low < others->gils && others->gil[low].thread == thread ? &others->gil[low]
-										 : NULL;
+	return at < gils && others->gil[at].thread == thread ? &others->gil[at] : NULL;
 }
 
 const struct why_gil *why_gil_next(const struct why_others *others, const struct why_gil *wait)
