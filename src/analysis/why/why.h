@@ -223,6 +223,12 @@ int why_cut(struct why_parts *out, struct why_parts *because, const struct why_i
 	    const struct why_others *others, const struct why_cpu *cpu);
 void why_parts_free(struct why_parts *parts);
 
+/**
+ * why_parts_add() - for why_cut(): add @part to the part of the same hop, kind and callback, or as
+ * a new part; an empty part is ignored. Return: 0, or -1: out of memory.
+ */
+int why_parts_add(struct why_parts *parts, struct why_part part);
+
 /** why_parts_copy() - @out: free it with why_parts_free(). Return: 0, or -1: out of memory. */
 int why_parts_copy(struct why_parts *out, const struct why_parts *parts);
 

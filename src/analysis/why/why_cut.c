@@ -21,12 +21,11 @@
  * latency.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why.h"
-#include "base/array.h"
+#include "base/order.h"
 
 #define DEPTH_MAX 16u /* runs within runs */
 
@@ -37,85 +36,9 @@ struct cut {
 	bool failed;
 };
 
-const char *why_kind_name(enum why_kind kind)
+static void add_part(struct cut *cut, struct why_parts *parts, struct why_part part)
 {
-	static const char *const names[] = {
-		[WHY_EXECUTING] = "executing",
-		[WHY_PUBLISH] = "publish",
-		[WHY_TRANSPORT] = "transport",
-		[WHY_QUEUED] = "queued",
-		[WHY_TAKE] = "take",
-		[WHY_LATE] = "late",
-		[WHY_CACHED] = "cached",
-		[WHY_PREEMPTED] = "preempted",
-		[WHY_BLOCKED] = "blocked",
-		[WHY_PAGE_FAULT] = "page_fault",
-		[WHY_DDS] = "dds",
-		[WHY_NETWORK] = "network",
-		[WHY_CACHE] = "cache",
-		[WHY_GIL] = "gil",
-		[WHY_AWAITED] = "awaited",
-	};
-
-	return names[kind];
-}
-
-bool why_is_same_await(const struct model_await *a, const struct model_await *b)
-{
-	return a->what == b->what && a->client == b->client && a->task == b->task;
-}
-
-static bool is_same(const struct why_part *a, const struct why_part *b)
-{
-	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback &&
-	       a->is_group == b->is_group && why_is_same_await(&a->await, &b->await) &&
-	       (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
-}
-
-const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
-{
-	for (unsigned i = 0; i < parts->count; i++)
-		if (is_same(&parts->part[i], part))
-			return &parts->part[i];
-	return NULL;
-}
-
-/*
- * Adds @new to the part of the same hop, kind and callback, or as a new part. An empty part is
- * ignored.
- */
-static void add_part(struct cut *cut, struct why_parts *parts, struct why_part new)
-{
-	struct why_part *part = (struct why_part *)why_part_in(parts, &new);
-
-	new.ns = new.end_ns - new.begin_ns;
-	new.longest_ns = new.ns;
-	new.pieces = 1;
-	if (!new.ns && !(part && new.faults))
-		return;
-	if (part) {
-		if (new.ns > part->longest_ns) {
-			part->longest_ns = new.ns;
-			part->by_tid = new.by_tid;
-			part->call = new.call;
-			/*
-			 * The name may be later than before: a new thread changes its name shortly
-			 * after its start.
-			 */
-			memcpy(part->by, new.by, sizeof(part->by));
-		}
-		part->pieces += part->end_ns != new.begin_ns;
-		part->end_ns = new.end_ns;
-		part->ns += new.ns;
-		part->faults += new.faults;
-		part->major += new.major;
-		return;
-	}
-	if (!ARRAY_ROOM(parts->part, parts->count, parts->size)) {
-		cut->failed = true;
-		return;
-	}
-	parts->part[parts->count++] = new;
+	cut->failed |= why_parts_add(parts, part) != 0;
 }
 
 /* ---- executing: the states of the thread ---- */
@@ -146,7 +69,7 @@ static void add_executed(const struct spells *to, const struct why_part part)
 		struct why_part *its = is_timed ? &in : &between;
 
 		in.begin_ns = begins ? fault->start_ns : part.begin_ns;
-		in.end_ns = fault->end_ns < part.end_ns ? fault->end_ns : part.end_ns;
+		in.end_ns = lesser(fault->end_ns, part.end_ns);
 		its->faults = begins;
 		its->major = begins && fault->is_major;
 		between.end_ns = in.begin_ns;
@@ -232,8 +155,8 @@ static void add_by_gil(struct cut *cut, struct why_part part,
 	for (; wait && wait->start_ns < part.end_ns; wait = why_gil_next(cut->others, wait)) {
 		struct why_part gil = gil_part(&part, wait), before = part;
 
-		gil.begin_ns = wait->start_ns > part.begin_ns ? wait->start_ns : part.begin_ns;
-		gil.end_ns = wait->end_ns < part.end_ns ? wait->end_ns : part.end_ns;
+		gil.begin_ns = larger(wait->start_ns, part.begin_ns);
+		gil.end_ns = lesser(wait->end_ns, part.end_ns);
 		before.end_ns = gil.begin_ns;
 		if (before.end_ns > before.begin_ns)
 			add(cut, before);
@@ -276,20 +199,14 @@ struct stretch {
 	const struct model_dds_cut *inside; /* of a message: the pieces of its way; NULL: none */
 };
 
-typedef bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool *assumed);
-
-static bool runs_on_thread(const struct stretch *stretch, const struct why_other *run,
-			   bool *assumed)
+/* Did @run keep the thread of the stretch; with @group: on another thread, its callback group? */
+static bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool group,
+			bool *assumed)
 {
-	(void)assumed;
-	return run->thread == stretch->thread;
-}
-
-static bool runs_in_group(const struct stretch *stretch, const struct why_other *run, bool *assumed)
-{
-	if (run->thread == stretch->thread || run->thread->process != stretch->thread->process)
-		return false;
-	return model_callback_excludes(stretch->callback, run->callback, assumed);
+	if (!group)
+		return run->thread == stretch->thread;
+	return run->thread != stretch->thread && run->thread->process == stretch->thread->process &&
+	       model_callback_excludes(stretch->callback, run->callback, assumed);
 }
 
 static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why_kind kind,
@@ -317,10 +234,8 @@ static void add_unexplained(struct cut *cut, const struct stretch *stretch, int6
 	const struct model_dds_cut *inside = stretch->inside;
 
 	for (unsigned i = 0; inside && i < inside->pieces; i++) {
-		const int64_t begin_ns =
-			inside->piece[i].from_ns > from_ns ? inside->piece[i].from_ns : from_ns;
-		const int64_t end_ns =
-			inside->piece[i].to_ns < to_ns ? inside->piece[i].to_ns : to_ns;
+		const int64_t begin_ns = larger(inside->piece[i].from_ns, from_ns);
+		const int64_t end_ns = lesser(inside->piece[i].to_ns, to_ns);
 
 		if (begin_ns < end_ns)
 			add_of_kind(cut, stretch, kinds[inside->piece[i].part], begin_ns, end_ns);
@@ -350,17 +265,16 @@ static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t
 static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns,
 			  int64_t to_ns, bool group)
 {
-	is_blocking *blocks = group ? runs_in_group : runs_on_thread;
 	const struct why_other *run;
 	int64_t begin_ns, end_ns;
 	bool assumed;
 
 	for (unsigned i = 0; (run = why_other(cut->others, i)) && run->start_ns < to_ns; i++) {
 		assumed = false;
-		if (run->end_ns <= from_ns || !blocks(stretch, run, &assumed))
+		if (run->end_ns <= from_ns || !is_blocking(stretch, run, group, &assumed))
 			continue;
-		begin_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
-		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
+		begin_ns = larger(run->start_ns, from_ns);
+		end_ns = lesser(run->end_ns, to_ns);
 		classify_gap(cut, stretch, from_ns, begin_ns, group);
 		add_queued(cut, (struct why_part){
 					.hop = stretch->hop,
@@ -504,6 +418,7 @@ static void hop_parts(struct cut *cut, const struct why_instance *instance, unsi
 {
 	const struct why_hop *hop = &instance->hop[i],
 			     *next = i + 1 < instance->hops ? hop + 1 : NULL;
+	const struct stretch late = { i, hop->callback, hop->at.thread, WHY_LATE, false, NULL };
 	int64_t end_ns = next && next->link == CHAINS_DIRECT ? next->at.publish_ns : hop->at.end_ns;
 
 	if (!hop->callback) {
@@ -516,10 +431,7 @@ static void hop_parts(struct cut *cut, const struct why_instance *instance, unsi
 	if (i)
 		hop_transport_parts(cut, hop - 1, hop, i);
 	else if (hop->due_ns)
-		classify_stretch(
-			cut,
-			(struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false, NULL },
-			hop->due_ns, hop->at.start_ns);
+		classify_stretch(cut, late, hop->due_ns, hop->at.start_ns);
 	hop_runs(cut, hop, i, end_ns);
 }
 
@@ -532,10 +444,4 @@ int why_cut(struct why_parts *out, struct why_parts *because, const struct why_i
 	for (unsigned i = 0; i < instance->hops; i++)
 		hop_parts(&cut, instance, i);
 	return cut.failed ? -1 : 0;
-}
-
-void why_parts_free(struct why_parts *parts)
-{
-	free(parts->part);
-	*parts = (struct why_parts){ 0 };
 }

@@ -7,9 +7,6 @@
  * compared with nothing, and so would the other. So where only one of two instances has transport
  * at a hop, the way of both becomes transport, with the same sum.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/why/why.h"
 
 bool why_is_way(enum why_kind kind)
@@ -76,17 +73,4 @@ bool why_join_ways(struct why_parts *a, struct why_parts *b, unsigned hop)
 	join_way(a, hop);
 	join_way(b, hop);
 	return true;
-}
-
-int why_parts_copy(struct why_parts *out, const struct why_parts *parts)
-{
-	*out = (struct why_parts){ 0 };
-	if (!parts->count)
-		return 0;
-	out->part = malloc(parts->count * sizeof(*out->part));
-	if (!out->part)
-		return -1;
-	memcpy(out->part, parts->part, parts->count * sizeof(*out->part));
-	out->count = out->size = parts->count;
-	return 0;
 }

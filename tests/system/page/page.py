@@ -322,7 +322,7 @@ def same_services(browser, trace):
 
 def words_of_parts(browser):
     """The page has words and a fill for each kind of part that `kymo why` knows."""
-    with open(os.path.join(SOURCE, "src", "analysis", "why", "why_cut.c"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "src", "analysis", "why", "why_parts.c"), encoding="utf-8") as file:
         kinds = re.findall(r'\[WHY_[A-Z_]+\] = "(\w+)"', file.read())
     plain = browser.value(f"{json.dumps(kinds)}.filter(kind => !segment_words[kind] || part_words({{hops: [{{name: 'a'}}, {{name: 'b'}}]}}, {{kind, hop: 1, call: 'read'}})[1] === kind)")
     check(len(kinds) >= 14 and not plain, "no words for", plain, kinds)
