@@ -9,44 +9,17 @@
  * message was received, at least as many messages had been published since then, the next one
  * included, as the queue holds. So the one before it can have been displaced.
  */
-#include "analysis/why/why_fate.h"
+#include "analysis/why/why_fate_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/map.h"
 
 /* Number of the latest waits of a thread's executor that are kept. */
 #define WAITS 64u
-/* Number of the latest losses that are kept. */
-#define GAPS 1024u
 /* Number of the latest messages of a topic whose times are kept. A longer queue is never full. */
 #define RECENT 1024u
-/* A message in the queue would have ended such a wait sooner. */
-#define WAITED_MIN_NS 5000000
-/* A message published this shortly before the last event of a process may have been on its way. */
-#define IN_FLIGHT_NS 100000000
-
-struct record {
-	struct fate pub;
-	struct record *next;		/* next open record of the same subscription */
-	uint64_t published;		/* messages published on the topic before it */
-	/*
-	 * The subscription received a message that this publisher had published earlier, so the two
-	 * knew each other.
-	 */
-	bool before;
-	uint64_t backlog; /* messages since the next one, with it, at its take */
-	enum model_lost lost;
-	bool is_dropped;
-};
-
-/* Events of @process, or of an unknown process (NULL), were lost. */
-struct gap {
-	const struct model_process *process;
-	int64_t begin_ns, end_ns;
-};
 
 /* When the latest messages of a topic were published: a ring. */
 struct recent {
@@ -58,24 +31,6 @@ struct recent {
 struct waits {
 	int64_t start_ns[WAITS], end_ns[WAITS];
 	uint64_t count;
-};
-
-struct fates {
-	struct model *model;
-	struct map ids;			/* requested id -> this struct */
-	struct record **record;
-	unsigned records, room;
-	struct map open;		/* (subscription, 0) -> first open record */
-	struct map took;		/* (subscription, publisher) -> this struct */
-	/* (subscription, 0) -> the receiving model_thread; several threads: this struct */
-	struct map takers;
-	struct map recent; /* (topic, 0) -> struct recent */
-	/* (publisher, 0) -> id of its latest message, which may be reported twice */
-	struct map last;
-	struct map waits;		/* (thread, 0) -> struct waits */
-	struct gap gap[GAPS];		/* ring */
-	uint64_t gaps;
-	bool failed;
 };
 
 const char *fate_why_name(enum fate_why why)
@@ -122,7 +77,7 @@ static uint64_t published_since(const struct fates *fates, const struct model_to
 static void add(struct fates *fates, const struct model_message *message,
 		const struct model_subscription *subscription)
 {
-	struct record *record;
+	struct fate_record *record;
 
 	if (fates->records == FATES_MAX)
 		return;
@@ -153,14 +108,6 @@ static void add(struct fates *fates, const struct model_message *message,
 	put(fates, &fates->open, subscription->index, 0, record);
 }
 
-/* Can the clocks of the two hosts be compared? */
-static bool compares(const struct model_publisher *publisher,
-		     const struct model_subscription *subscription, int64_t ns)
-{
-	return model_clock_error(publisher->process, subscription->process, ns) !=
-	       KYMO_CTF_ERROR_UNKNOWN;
-}
-
 static void begin(struct fates *fates, const struct model_message *message)
 {
 	unsigned before = fates->records;
@@ -170,7 +117,7 @@ static void begin(struct fates *fates, const struct model_message *message)
 
 		if (subscription->topic == message->topic &&
 		    (subscription->born_ns <= message->publish_ns ||
-		     !compares(message->publisher, subscription, message->publish_ns)))
+		     !fate_is_timed(message->publisher, subscription, message->publish_ns)))
 			add(fates, message, subscription);
 	}
 	if (fates->records == before)
@@ -216,7 +163,8 @@ static int64_t waited(const struct fates *fates, const struct model_thread *thre
 	return sum_ns;
 }
 
-static void decide(struct fates *fates, struct record *record, const struct model_message *taken)
+static void decide(struct fates *fates, struct fate_record *record,
+		   const struct model_message *taken)
 {
 	record->pub.next_id = taken->id;
 	record->pub.next_ns = taken->take_ns;
@@ -246,7 +194,7 @@ static void know(struct fates *fates, const struct model_message *message)
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
-	struct record *first, *record, **at;
+	struct fate_record *first, *record, **at;
 
 	if (!message->id || !message->subscription || !message->publisher || !message->topic ||
 	    !message->take_ns)
@@ -288,7 +236,7 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	if (!map_get(&fates->ids, message->id, 0))
 		return;
 	for (unsigned i = fates->records; i-- > 0;) {
-		struct record *record = fates->record[i];
+		struct fate_record *record = fates->record[i];
 
 		if (record->pub.id != message->id ||
 		    (message->subscription && record->pub.subscription != message->subscription))
@@ -325,8 +273,9 @@ static void on_loss(void *context, const struct model_loss *loss)
 	struct fates *fates = context;
 
 	if (!loss->is_elsewhere)
-		fates->gap[fates->gaps++ % GAPS] = (struct gap){
-			loss->thread ? loss->thread->process : NULL, loss->begin_ns, loss->end_ns };
+		fates->gap[fates->gaps++ % FATE_GAPS] =
+			(struct fate_gap){ loss->thread ? loss->thread->process : NULL,
+					   loss->begin_ns, loss->end_ns };
 }
 
 static const struct model_listener listener = {
@@ -336,77 +285,6 @@ static const struct model_listener listener = {
 	.executor = on_executor,
 	.loss = on_loss,
 };
-
-/* ---- the reasons ---- */
-
-/*
- * Were events lost until the next take? A message may be received a little later than that take, by
- * another thread.
- */
-static bool fell_into_gap(const struct fates *fates, const struct fate *fate)
-{
-	for (unsigned i = 0; i < GAPS && i < fates->gaps; i++) {
-		const struct gap *gap = &fates->gap[i];
-
-		if ((!gap->process || gap->process == fate->subscription->process) &&
-		    gap->end_ns >= fate->publish_ns &&
-		    (!fate->next_ns || gap->begin_ns <= fate->next_ns))
-			return true;
-	}
-	return false;
-}
-
-/* The reason why @record was passed over, from what happened until the subscription's next take. */
-static enum fate_why why_passed(const struct fates *fates, const struct record *record)
-{
-	const struct model_subscription *subscription = record->pub.subscription;
-	bool waited = record->pub.waited_ns >= WAITED_MIN_NS;
-
-	/*
-	 * With several receiving threads a wait proves nothing: one thread may wait for work while
-	 * the callback group of the subscription keeps the message in the queue.
-	 */
-	if (waited && map_get(&fates->takers, subscription->index, 0) != fates)
-		return record->before ? FATE_UNDERWAY : FATE_NOT_YET;
-	if (subscription->depth && record->backlog >= subscription->depth)
-		return FATE_OVERRUN;
-	if (!record->before)
-		return FATE_NOT_YET;
-	return !waited && subscription->depth && record->pub.newer >= subscription->depth
-		       ? FATE_OVERRUN
-		       : FATE_UNKNOWN;
-}
-
-static enum fate_why why_of(const struct fates *fates, struct record *record)
-{
-	static const enum fate_why proved[MODEL_LOSTS] = {
-		[MODEL_LOST_NOT_SENT] = FATE_NOT_SENT,	 [MODEL_LOST_WIRE] = FATE_WIRE,
-		[MODEL_LOST_REJECTED] = FATE_REJECTED,	 [MODEL_LOST_QUEUE] = FATE_QUEUE,
-		[MODEL_LOST_NOT_TAKEN] = FATE_NOT_TAKEN,
-	};
-	const struct model_subscription *subscription = record->pub.subscription;
-
-	if (!subscription)
-		return record->pub.why;
-	record->pub.is_timed =
-		compares(record->pub.publisher, subscription, record->pub.publish_ns);
-	if (record->is_dropped || record->pub.why != FATE_UNKNOWN)
-		return record->pub.why;
-	if (!record->pub.is_timed)
-		return FATE_UNKNOWN;
-	if (fell_into_gap(fates, &record->pub))
-		return FATE_GAP;
-	if (record->lost)
-		return proved[record->lost];
-	record->pub.last_ns = model_process_last(subscription->process);
-	if (!record->pub.next_id && record->pub.last_ns < record->pub.publish_ns + IN_FLIGHT_NS)
-		return FATE_GONE;
-	if (!map_get(&fates->took, subscription->index, record->pub.publisher->index))
-		return FATE_NEVER;
-	if (!record->pub.next_id)
-		return FATE_NO_MORE;
-	return why_passed(fates, record);
-}
 
 const struct fate *fates_at(const struct fates *fates, unsigned index)
 {
@@ -457,7 +335,7 @@ static int find_reasons(void *analysis, struct kymo_err *err)
 	struct fates *fates = analysis;
 
 	for (unsigned i = 0; i < fates->records; i++)
-		fates->record[i]->pub.why = why_of(fates, fates->record[i]);
+		fates->record[i]->pub.why = fate_reason(fates, fates->record[i]);
 	return fates->failed ? err_no_memory(err) : 0;
 }
 
