@@ -16,79 +16,6 @@ struct text {
 	const struct compare_print *print;
 };
 
-#define WIDTH 80u
-
-#define LEFT_OUT_SHOWN 4u
-
-static void left_out_lines(const struct text *t, unsigned count)
-{
-	const struct compare_print *print = t->print;
-	const unsigned most = print->most && count > LEFT_OUT_SHOWN ? LEFT_OUT_SHOWN : count;
-	char clean[1024], number[32];
-
-	if (!count)
-		return;
-	fprintf(t->out,
-		"Left out, because events were lost: %u of the base runs, %u of the new ones.\n",
-		print->left_out_base, print->left_out_new);
-	for (unsigned i = 0; i < most; i++) {
-		const struct compare_left_out *one = &print->left_out[i];
-
-		text_clean(clean, sizeof(clean), one->path);
-		if (one->is_partner)
-			fprintf(t->out, "    %s: events were lost in the other run of its pair\n", clean);
-		else if (one->events)
-			fprintf(t->out, "    %s: %s lost events\n", clean,
-				summary_number(number, one->events));
-		else
-			fprintf(t->out, "    %s: the trace has gaps\n", clean);
-	}
-	if (most < count)
-		fprintf(t->out, "    %u more: --all\n", count - most);
-}
-
-static void renamed_lines(const struct text *t)
-{
-	const struct compare_renames *renames = t->print->renames;
-	char old[512], new[512];
-
-	for (unsigned i = 0; renames && i < renames->count; i++) {
-		text_clean(old, sizeof(old), renames->old[i]);
-		text_clean(new, sizeof(new), renames->new[i]);
-		fprintf(t->out, "%s of the base runs is compared with %s.\n", old, new);
-	}
-}
-
-/* "6 runs each, in pairs   base -> new   same machine, no events lost" */
-static void head(const struct text *t)
-{
-	const struct compare_print *print = t->print;
-	const struct change_design *design = &print->options->design;
-	const unsigned left_out = print->left_out_base + print->left_out_new;
-	char line[512], sides[400], note[100];
-	bool breaks;
-
-	if (design->bases != design->news)
-		(void)snprintf(line, sizeof(line), "%u and %u runs", design->bases, design->news);
-	else
-		(void)snprintf(line, sizeof(line), "%u run%s each%s", design->bases,
-			       design->bases == 1 ? "" : "s", design->paired ? ", in pairs" : "");
-	(void)snprintf(sides, sizeof(sides), "%s%s-> %s", print->base,
-		       strlen(print->base) + strlen(print->new) + 4 > WIDTH ? "\n" : " ",
-		       print->new);
-	(void)snprintf(note, sizeof(note), "%s%s", print->machine ? print->machine : "",
-		       print->machine && !left_out ? ", no events lost" : "");
-	breaks = strlen(line) + strlen(sides) + 3 > WIDTH;
-	fprintf(t->out, "%s%s%s%s%s\n", line, breaks ? "\n" : "   ", sides,
-		!*note                                                        ? ""
-		: breaks || strlen(line) + strlen(sides) + strlen(note) + 6 > WIDTH ? "\n"
-										    : "   ",
-		note);
-	left_out_lines(t, left_out);
-	renamed_lines(t);
-	fputc('\n', t->out);
-}
-
 static const char *label(const struct summary_entity *entity)
 {
 	return *entity->label ? entity->label : entity->name;
@@ -176,7 +103,7 @@ static void where_line(const struct text *t, const struct compare_row *row)
 	compare_part(part, row);
 	text_clean(clean, sizeof(clean), part);
 	fputs(BELOW, t->out);
-	text_fold(t->out, clean, WIDTH, strlen(BELOW), strlen(BELOW) + 4);
+	text_fold(t->out, clean, COMPARE_WIDTH, strlen(BELOW), strlen(BELOW) + 4);
 	fputc('\n', t->out);
 }
 
@@ -203,7 +130,7 @@ static void others_line(const struct text *t, unsigned at)
 		if (is_unknown)
 			continue;
 		(void)snprintf(one, sizeof(one), "%s %s", row->metric, compare_size(size, row));
-		if (used && used + strlen(one) + 2 > WIDTH)
+		if (used && used + strlen(one) + 2 > COMPARE_WIDTH)
 			used = 0, fputs(",\n", t->out);
 		used += (size_t)fprintf(t->out, "%s%s",
 					used          ? ", "
@@ -227,7 +154,7 @@ static void entity_lines(const struct text *t, unsigned at, const char *word, bo
 	const size_t used = entity_text(line, sizeof(line), word, row->entity,
 					 row->new_alike);
 
-	if (used + 3 + 12 + 2 + 20 + 2 + strlen(compare_change(change, row)) <= WIDTH) {
+	if (used + 3 + 12 + 2 + 20 + 2 + strlen(compare_change(change, row)) <= COMPARE_WIDTH) {
 		(void)snprintf(line + used, sizeof(line) - used, "   ");
 		metric_line(t, line, row);
 	} else {
@@ -273,10 +200,16 @@ static void of_verdict(const struct text *t, enum verdict verdict, const char *w
 		fprintf(t->out, " %-10s %u more: --all\n", "", left);
 }
 
+/* How many of @count there is room for. */
+static unsigned shown_of(const struct text *t, unsigned count)
+{
+	return t->print->most && count > t->print->most ? t->print->most : count;
+}
+
 static void names(const struct text *t, const char *word,
 		  const struct summary_entity *const *entity, unsigned count)
 {
-	const unsigned most = t->print->most && count > t->print->most ? t->print->most : count;
+	const unsigned most = shown_of(t, count);
 
 	for (unsigned i = 0; i < most; i++)
 		entity_line(t, word, entity[i]);
@@ -288,8 +221,7 @@ static void names(const struct text *t, const char *word,
 static void number_lines(const struct text *t)
 {
 	const struct comparison *c = t->comparison;
-	const unsigned most =
-		t->print->most && c->numbers > t->print->most ? t->print->most : c->numbers;
+	const unsigned most = shown_of(t, c->numbers);
 	char line[1200];
 
 	for (unsigned i = 0; i < most; i++) {
@@ -315,8 +247,7 @@ static void put_rename(const struct text *t, const struct compare_likely *likely
 static void likely_lines(const struct text *t)
 {
 	const struct comparison *c = t->comparison;
-	const unsigned most =
-		t->print->most && c->likelies > t->print->most ? t->print->most : c->likelies;
+	const unsigned most = shown_of(t, c->likelies);
 	char old[512], new[512];
 
 	for (unsigned i = 0; i < most; i++) {
@@ -410,7 +341,7 @@ static void others_taken_line(const struct text *t)
 		       "It is not the callbacks' own time, and not judged.",
 		       clean, strrchr(most->metric, ' ') + 1,
 		       compare_from_to(times, COMPARE_NS, most->base_others, most->new_others));
-	text_fold(t->out, text, WIDTH, 0, 0);
+	text_fold(t->out, text, COMPARE_WIDTH, 0, 0);
 	fputc('\n', t->out);
 }
 
@@ -421,7 +352,7 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 	const struct change_design *design = &print->options->design;
 	const bool is_one = design->bases == 1 && design->news == 1;
 
-	head(&t);
+	compare_print_head(out, print);
 	of_verdict(&t, VERDICT_WORSE, "WORSE", false);
 	of_verdict(&t, VERDICT_BETTER, "better", false);
 	of_verdict(&t, VERDICT_UNKNOWN, is_one ? "suspect" : "not known", true);

@@ -38,6 +38,10 @@ struct compare_print {
 void compare_print_text(FILE *out, const struct comparison *comparison,
 			const struct compare_print *print);
 
+/** compare_print_head() - the first lines of compare_print_text(): the sides, and what of them is
+ * not as it was recorded. */
+void compare_print_head(FILE *out, const struct compare_print *print);
+
 /** compare_print_table() - all rows, in the sections metrics, appeared, gone and left_out; for JSON
  * and CSV. */
 void compare_print_table(struct table *table, const struct comparison *comparison,

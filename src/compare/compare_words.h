@@ -8,6 +8,7 @@
 #include "compare/compare.h"
 
 #define COMPARE_CHANGE_MAX 120u
+#define COMPARE_WIDTH 80u /* of a terminal */
 
 /** compare_value() - "12.4 ms", "40.0 Hz", "1.20 %". Return: @out. */
 char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double value);
