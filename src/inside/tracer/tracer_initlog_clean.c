@@ -15,19 +15,10 @@
  *
  * The order of stores protects readers, and a process that dies while it cleans: first the copies
  * with their stamps, then the new head, then the reuse of the memory.
- *
- * If less than a quarter of the records can be forgotten, the cleaner leaves the log as it is. The
- * next cleaning begins when the log has doubled. So the cost of cleaning per fact is constant.
  */
 #include <sys/mman.h>
-#include <time.h>
 
-#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog_internal.h"
-
-#define WAIT_TRIES 300                  /* of 0.1 ms, later of 1 ms */
-/* bytes; a smaller log is not cleaned, unless $KYMO_LOG_SIZE allows no larger log */
-#define CLEAN_FIRST	(256u << 10)
 
 struct cleaner {
 	struct kymo_process *process;
@@ -43,11 +34,6 @@ struct cleaner {
 	uint64_t blocked; /* 1 + position of a record that a thread writes, which became the limit;
 			     0: none */
 };
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Choose the position up to which facts may be forgotten; the rules are in src/abi/region.h. */
 static void choose_limit(struct cleaner *cleaner)
@@ -93,17 +79,17 @@ static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
 
 /*
- * Whether a writer may still complete the record at @position: a writer whose claim is at or before
- * @position. Claims older than kymo_log_patience_ns do not count: a writer that ended by a long
- * jump never releases its claim.
+ * A writer may complete the record if its claim is at or before @position. Claims older than
+ * kymo_log_patience_ns do not count: a writer that ended by a long jump never releases its claim.
  */
-static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
+bool kymo_log_is_claimed(const struct kymo_process *process, struct kymo_thread *thread,
+			 uint64_t position)
 {
-	const uint64_t now = kymo_clock_read(cleaner->thread);
+	const uint64_t now = kymo_clock_read(thread);
 
 	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
 		const struct kymo_thread *slab =
-			__atomic_load_n(&cleaner->process->slab[s], __ATOMIC_ACQUIRE);
+			__atomic_load_n(&process->slab[s], __ATOMIC_ACQUIRE);
 
 		for (unsigned i = 0; slab && i < KYMO_THREADS_PER_SLAB; i++) {
 			const uint64_t claim =
@@ -149,11 +135,12 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 			if (record->id != KYMO_LOG_PAD)
 				return record;
 			*at += record->size;
-		} else if (is_claimed(cleaner, *at)) {
+		} else if (kymo_log_is_claimed(cleaner->process, cleaner->thread, *at)) {
 			cleaner->blocked = *at + 1;
 			break;
 		} else if (!is_whole(record, *at)) {
-			/* check again: the record may have been completed before is_claimed() */
+			/* check again: the record may have been completed before the claims were
+			 * looked at */
 			*at = behind_hole(cleaner, *at);
 		}
 	}
@@ -238,9 +225,6 @@ static void move(struct cleaner *cleaner, const struct kymo_lives *lives)
 					 __ATOMIC_RELAXED);
 }
 
-/*
- * Clean the log, if at least one in @share records can be forgotten; else leave the log as it is.
- */
 static void clean(struct cleaner *cleaner, unsigned share)
 {
 	struct kymo_lives lives;
@@ -269,163 +253,14 @@ static void clean(struct cleaner *cleaner, unsigned share)
 	(void)munmap(memory, bytes);
 }
 
-static uint64_t used_bytes(const struct kymo_region *region)
-{
-	const uint64_t head = __atomic_load_n(&region->log_head, __ATOMIC_ACQUIRE);
-
-	return __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE) - head;
-}
-
-/*
- * Clean next when the log has twice the bytes in use now; if the log may not grow so far, when half
- * of its free room is used.
- */
-static void choose_next(struct kymo_process *process)
-{
-	const uint64_t used = used_bytes(process->region), all = kymo_settings.log_size;
-	uint64_t next = used * 2 > CLEAN_FIRST ? used * 2 : CLEAN_FIRST;
-
-	if (next > all / 2)
-		next = used < all ? used + (all - used) / 2 : all;
-	__atomic_store_n(&process->log_clean_at, next, __ATOMIC_RELAXED);
-}
-
-/*
- * Clean, unless another thread is cleaning. @share: see clean(). Return: this thread has cleaned.
- */
-static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
+struct log_cleaned kymo_log_clean(struct kymo_process *process, struct kymo_thread *thread,
+				  unsigned share)
 {
 	struct cleaner cleaner = { .process = process,
 				   .thread = thread,
-				   .region = process->region };
-	struct kymo_calm calm;
-	uint64_t freed;
+				   .region = process->region,
+				   .head = process->region->log_head };
 
-	if (thread->in_slow)
-		return false; /* in a signal handler that interrupted a slow path */
-	kymo_calm_begin(&calm);
-	if (!kymo_lock_try(&process->log_cleaning, thread->tid)) {
-		kymo_calm_end(&calm); /* another thread cleans */
-		return false;
-	}
-	thread->in_slow = 1;
-	kymo_signal_fence();
-	cleaner.head = process->region->log_head;
-	freed = process->log_freed;
 	clean(&cleaner, share);
-	freed = process->log_freed - freed;
-	if (freed)
-		__atomic_store_n(&process->log_failed, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&process->log_blocked, freed ? 0 : cleaner.blocked, __ATOMIC_RELAXED);
-	__atomic_store_n(&process->log_futile,
-			 freed || cleaner.blocked ? 0 : 1 + cleaner.tail,
-			 __ATOMIC_RELAXED);
-	choose_next(process);
-	kymo_signal_fence();
-	thread->in_slow = 0;
-	kymo_lock_release(&process->log_cleaning);
-	kymo_calm_end(&calm);
-	return true;
-}
-
-void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread)
-{
-	uint64_t at = __atomic_load_n(&process->log_clean_at, __ATOMIC_RELAXED);
-
-	if (!at)
-		at = smaller(CLEAN_FIRST, kymo_settings.log_size / 2);
-	if (used_bytes(process->region) >= at)
-		(void)clean_once(process, thread, 4);
-}
-
-static void wait_a_little(unsigned try)
-{
-	const struct timespec pause = { .tv_nsec = try < 20 ? 100000 : 1000000 };
-
-	(void)nanosleep(&pause, NULL);
-}
-
-/* Wait for the thread that cleans, which frees room within some milliseconds. */
-static bool wait_for_cleaner(const struct kymo_process *process)
-{
-	const struct kymo_lock *lock = &process->log_cleaning;
-	struct kymo_calm calm;
-
-	kymo_calm_begin(&calm);
-	for (unsigned i = 0; i < WAIT_TRIES && __atomic_load_n(&lock->owner, __ATOMIC_ACQUIRE);
-	     i++) {
-		if (i % 32 == 0 && !kymo_lock_is_taken(lock))
-			break;
-		wait_a_little(i);
-	}
-	kymo_calm_end(&calm);
-	return true;
-}
-
-/*
- * Whether the record at @at seems to be complete. Only for who waits for it: without a claim, the
- * memory may contain the bytes of another record by now, which is written while it is looked at.
- */
-__attribute__((noinline, no_sanitize("thread"))) static bool
-is_stamped(const struct kymo_log_record *record, uint64_t at)
-{
-	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at);
-}
-
-/*
- * Wait for the thread that writes the record at @position. A thread that was preempted while it
- * writes holds up cleaning, and other threads can fill the log meanwhile. The waiting thread
- * sleeps, so the other one gets a CPU.
- */
-static bool wait_for_writer(struct kymo_process *process, struct kymo_thread *thread,
-			    uint64_t position)
-{
-	const struct cleaner looks = { .process = process, .thread = thread };
-	struct kymo_calm calm;
-
-	if (thread->log_claim)
-		return false; /* in a signal handler: it may have interrupted that writer */
-	kymo_calm_begin(&calm);
-	for (unsigned i = 0; i < WAIT_TRIES; i++) {
-		if (__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > position ||
-		    is_stamped(kymo_log_at(process, position), position) ||
-		    !is_claimed(&looks, position))
-			break;
-		wait_a_little(i);
-	}
-	kymo_calm_end(&calm);
-	return true;
-}
-
-/*
- * Whether the last cleaning freed nothing, and the log has hardly grown since. A log that grew by a
- * chunk had room at that time: the cleaning came just after another one.
- */
-static bool is_futile(const struct kymo_process *process)
-{
-	const uint64_t futile = __atomic_load_n(&process->log_futile, __ATOMIC_RELAXED);
-	const uint64_t tail = __atomic_load_n(&process->region->log_tail, __ATOMIC_RELAXED);
-
-	return futile && tail + 1 - futile < KYMO_LOG_CHUNK;
-}
-
-/*
- * Going through a full log takes long. So while all facts hold, not every failed reservation
- * cleans: only those whose number is a power of two or a multiple of 1024.
- */
-bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread)
-{
-	const uint32_t failed = __atomic_add_fetch(&process->log_failed, 1, __ATOMIC_RELAXED);
-	uint64_t blocked;
-
-	if (thread->in_slow)
-		return false;
-	if (kymo_lock_is_taken(&process->log_cleaning))
-		return wait_for_cleaner(process);
-	if (is_futile(process) && (failed & (failed - 1)) && failed % 1024)
-		return false;
-	blocked = __atomic_load_n(&process->log_blocked, __ATOMIC_RELAXED);
-	if (blocked && !wait_for_writer(process, thread, blocked - 1))
-		return false;
-	return clean_once(process, thread, 16) || wait_for_cleaner(process);
+	return (struct log_cleaned){ cleaner.tail, cleaner.blocked };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the writer (tracer_initlog.c) and the cleaner (tracer_initlog_clean.c) of the init log.
- * Private to src/inside/tracer.
+ * Shared by the writer (tracer_initlog.c) and the cleaner (tracer_initlog_clean.c) of the init log,
+ * and by what decides when the log is cleaned (tracer_initlog_due.c). Private to src/inside/tracer.
  */
 #ifndef KYMO_TRACER_INITLOG_INTERNAL_H
 #define KYMO_TRACER_INITLOG_INTERNAL_H
@@ -31,8 +31,31 @@ static inline struct kymo_log_record *kymo_log_at(struct kymo_process *process, 
 			   position % KYMO_LOG_CHUNK);
 }
 
+static inline uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Time after which an incomplete record counts as abandoned; tests set a shorter time. */
 extern uint64_t kymo_log_patience_ns;
+
+/** kymo_log_is_claimed() - may a writer still complete the record at @position? */
+bool kymo_log_is_claimed(const struct kymo_process *process, struct kymo_thread *thread,
+			 uint64_t position);
+
+struct log_cleaned {
+	uint64_t tail;    /* of the log when it was cleaned */
+	uint64_t blocked; /* 1 + position of a record that a thread writes, which ended the
+			     cleaning; 0: none */
+};
+
+/**
+ * kymo_log_clean() - forget facts that no longer hold, if at least one in @share records can be
+ * forgotten; else leave the log as it is
+ * Context: the caller has log_cleaning, and no signal handler of @thread cleans.
+ */
+struct log_cleaned kymo_log_clean(struct kymo_process *process, struct kymo_thread *thread,
+				  unsigned share);
 
 /**
  * kymo_log_clean_if_due() - forget facts that no longer hold, if the log has grown enough since the
