@@ -58,4 +58,29 @@ void json_text_string(struct json_text *json, const char *key, const char *value
 /* @value as it is, such as the digits of a number. */
 void json_text_plain(struct json_text *json, const char *key, const char *value);
 
+/* Members that are left out where they say nothing: 0, false, "" or NULL. */
+static inline void json_text_some_u64(struct json_text *json, const char *key, uint64_t value)
+{
+	if (value)
+		json_text_u64(json, key, value);
+}
+
+static inline void json_text_some_i64(struct json_text *json, const char *key, int64_t value)
+{
+	if (value)
+		json_text_i64(json, key, value);
+}
+
+static inline void json_text_flag(struct json_text *json, const char *key, bool value)
+{
+	if (value)
+		json_text_bool(json, key, true);
+}
+
+static inline void json_text_some_string(struct json_text *json, const char *key, const char *value)
+{
+	if (value && *value)
+		json_text_string(json, key, value);
+}
+
 #endif

@@ -16,8 +16,7 @@ void page_put_time(struct page *page, const char *key, int64_t ns)
 
 void page_put_text(struct page *page, const char *key, const char *text)
 {
-	if (text && *text)
-		json_text_string(&page->json, key, text);
+	json_text_some_string(&page->json, key, text);
 }
 
 /* With the kernel's events, `kymo why` knows more of what held up the first finding. */
@@ -92,8 +91,7 @@ static void put_head(struct page *page)
 		page_put_time(page, "lost_end", (int64_t)trust->lost_end_ns);
 	}
 	page_put_text(page, "incomplete", first_incomplete(summary, text, sizeof(text)));
-	if (page->is_file)
-		json_text_bool(&page->json, "is_summary", true);
+	json_text_flag(&page->json, "is_summary", page->is_file);
 	if (!first_has_rows(summary))
 		page_put_text(page, "why_empty",
 			      page->is_file ? "No callback ran, and no span ended."

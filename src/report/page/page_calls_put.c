@@ -112,8 +112,7 @@ static void put_service(struct page *page, const struct page_service *service, u
 	json_text_open(json, NULL, '{');
 	json_text_i64(json, "entity", page_number(page, SUMMARY_SERVICE, service->name));
 	json_text_u64(json, "answered", service->answered);
-	if (service->error_ns)
-		json_text_i64(json, "error", service->error_ns);
+	json_text_some_i64(json, "error", service->error_ns);
 	page_put_distribution(page, "served", &service->served);
 	page_put_distribution(page, "handled", &service->handled);
 	put_segments(page, service);

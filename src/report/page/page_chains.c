@@ -54,8 +54,7 @@ static void put_segments(struct page *page, const struct chains_stats *stats)
 		json_text_u64(json, "p99", histogram_quantile(&stats->part_ns[p], 0.99));
 		json_text_u64(json, "max", stats->part_ns[p].max);
 		json_text_u64(json, "sum", stats->part_ns[p].sum);
-		if (stats->part_error_ns[p])
-			json_text_i64(json, "error", stats->part_error_ns[p]);
+		json_text_some_i64(json, "error", stats->part_error_ns[p]);
 		json_text_close(json, '}');
 	}
 	json_text_close(json, ']');
@@ -96,14 +95,12 @@ static unsigned put_chain(struct page *page, const struct chain *chain, unsigned
 
 	json_text_open(&page->json, NULL, '{');
 	json_text_i64(&page->json, "entity", chain->number);
-	if (chain->path->is_loop)
-		json_text_bool(&page->json, "loop", true);
+	json_text_flag(&page->json, "loop", chain->path->is_loop);
 	json_text_open(&page->json, "steps", '[');
 	for (unsigned i = 0; i < steps; i++)
 		put_step(page, step[i]);
 	json_text_close(&page->json, ']');
-	if (chain->path->stats->error_ns)
-		json_text_i64(&page->json, "error", chain->path->stats->error_ns);
+	json_text_some_i64(&page->json, "error", chain->path->stats->error_ns);
 	put_segments(page, chain->path->stats);
 	count = put_worst(page, chain->path->stats, most);
 	json_text_close(&page->json, '}');

@@ -9,12 +9,6 @@
 #include "summary/findings.h"
 #include "summary/summary_file.h"
 
-static void put_u64(struct page *page, const char *key, uint64_t value)
-{
-	if (value)
-		json_text_u64(&page->json, key, value);
-}
-
 static void put_distribution(struct page *page, const char *key, const struct histogram *h,
 			     uint64_t steady_ns)
 {
@@ -55,8 +49,7 @@ static void put_part(struct page *page, const struct summary_part *part)
 
 	json_text_open(json, NULL, '{');
 	summary_put_part(json, part);
-	if (part->usual_ns)
-		json_text_i64(json, "usual", part->usual_ns);
+	json_text_some_i64(json, "usual", part->usual_ns);
 	json_text_close(json, '}');
 }
 
@@ -77,8 +70,7 @@ static void put_worst(struct page *page, const struct summary_entity *entity)
 		json_text_open(json, NULL, '{');
 		page_put_time(page, "begin", instance->begin_ns);
 		json_text_i64(json, "ns", instance->value_ns);
-		if (instance->error_ns)
-			json_text_i64(json, "error", instance->error_ns);
+		json_text_some_i64(json, "error", instance->error_ns);
 		json_text_open(json, "parts", '[');
 		for (unsigned p = 0; p < instance->parts; p++)
 			put_part(page, &instance->part[p]);
@@ -127,18 +119,15 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 	if (entity->label != entity->name)
 		page_put_text(page, "label", entity->label);
 	page_put_text(page, "ask", entity->ask);
-	if (entity->period_ns)
-		json_text_i64(json, "period_ns", entity->period_ns);
-	if (entity->is_startup)
-		json_text_bool(json, "startup", true);
-	if (entity->is_other_clock)
-		json_text_bool(json, "other_clock", true);
+	json_text_some_i64(json, "period_ns", entity->period_ns);
+	json_text_flag(json, "startup", entity->is_startup);
+	json_text_flag(json, "other_clock", entity->is_other_clock);
 	if (entity->first_ns)
 		page_put_time(page, "first", entity->first_ns);
 	if (entity->last_ns)
 		page_put_time(page, "last", entity->last_ns);
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
-		put_u64(page, summary_counter_name(i), entity->count[i]);
+		json_text_some_u64(&page->json, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
 		put_distribution(page, summary_distribution_name(i), &entity->histogram[i],
 				 steady_below(entity, i));
@@ -177,7 +166,7 @@ static void put_finding(struct page *page, const struct summary_finding *finding
 			json, "at_text",
 			first_at(page->summary, &page->first, finding->at_ns, text, sizeof(text)));
 	}
-	put_u64(page, "times", finding->times);
+	json_text_some_u64(&page->json, "times", finding->times);
 	json_text_i64(json, "worst", finding->worst_ns);
 	json_text_i64(json, "usual", finding->usual_ns);
 	json_text_i64(json, "harm", finding->harm_ns);

@@ -229,8 +229,7 @@ void page_put_goals(struct page *page)
 		json_text_open(json, NULL, '{');
 		json_text_i64(json, "entity", number);
 		json_text_u64(json, "whole", action->whole);
-		if (action->error_ns)
-			json_text_i64(json, "error", action->error_ns);
+		json_text_some_i64(json, "error", action->error_ns);
 		put_segments(page, action);
 		json_text_open(json, "worst", '[');
 		for (unsigned k = 0; k < action->worsts && k < share; k++)

@@ -28,8 +28,7 @@ static void put_hops(struct page *page, const struct why_instance *instance)
 
 		json_text_open(json, NULL, '{');
 		json_text_string(json, "name", hop_name(hop, name, sizeof(name)));
-		if (hop->publisher)
-			json_text_bool(json, "topic", true);
+		json_text_flag(json, "topic", hop->publisher);
 		if (hop->at.thread)
 			json_text_u64(json, "thread", hop->at.thread->index);
 		for (unsigned k = 0; k < COUNT_OF(times); k++)
@@ -63,17 +62,13 @@ static void put_part(struct page *page, const struct why_instance *instance,
 	if (part->kind == WHY_AWAITED)
 		page_put_text(page, "awaited",
 			      model_awaited_text(&part->await, name, sizeof(name)));
-	if (part->is_group)
-		json_text_bool(json, "group", true);
-	if (part->is_assumed)
-		json_text_bool(json, "assumed", true);
+	json_text_flag(json, "group", part->is_group);
+	json_text_flag(json, "assumed", part->is_assumed);
 	page_put_time(page, "begin", part->begin_ns);
 	json_text_i64(json, "ns", part->ns);
 	json_text_u64(json, "pieces", part->pieces);
-	if (part->faults)
-		json_text_u64(json, "faults", part->faults);
-	if (error_ns)
-		json_text_i64(json, "error", error_ns);
+	json_text_some_u64(json, "faults", part->faults);
+	json_text_some_i64(json, "error", error_ns);
 	json_text_close(json, '}');
 }
 
@@ -144,8 +139,7 @@ static void put_runs(const struct page_around *around, const struct page_candida
 	const int64_t least_ns = shortest(around, c, parts);
 	const struct why_other *run;
 
-	if (least_ns)
-		json_text_i64(&page->json, "shortest", least_ns);
+	json_text_some_i64(&page->json, "shortest", least_ns);
 	json_text_open(&page->json, "runs", '[');
 	for (unsigned i = 0; (run = why_other(around->others, i)); i++) {
 		if (!is_in(c, run) || run->end_ns - run->start_ns < least_ns ||
@@ -212,8 +206,7 @@ void page_put_instance(const struct page_around *around, struct page_candidate *
 	page->failed |= why_cut(&parts, &because, &c->instance, around->others, around->cpu) != 0;
 	json_text_open(&page->json, NULL, '{');
 	json_text_i64(&page->json, "entity", c->number);
-	if (c->is_fired)
-		json_text_bool(&page->json, "fired", true);
+	json_text_flag(&page->json, "fired", c->is_fired);
 	page_put_time(page, "begin", c->instance.begin_ns);
 	json_text_i64(&page->json, "ns", c->instance.total_ns);
 	page_put_time(page, "from", c->window.begin_ns);

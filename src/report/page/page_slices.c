@@ -63,8 +63,7 @@ void page_put_slices(struct page *page, struct page_slices *slices)
 
 	if (slices->count > PAGE_INSTANCE_RUNS && !keep_longest(slices, PAGE_INSTANCE_RUNS))
 		page->failed = true;
-	if (slices->least_ns)
-		json_text_i64(json, "cpus_shortest", slices->least_ns);
+	json_text_some_i64(json, "cpus_shortest", slices->least_ns);
 	json_text_open(json, "cpus", '[');
 	for (unsigned i = 0; i < slices->count; i++) {
 		const struct page_slice *slice = &slices->slice[i];

@@ -85,8 +85,7 @@ static void put_topics(struct page *page)
 		json_text_i64(&page->json, NULL, number);
 		json_text_plain(&page->json, NULL,
 				rate_hz > 0 ? text_f64_exact(text, rate_hz) : "0");
-		if (s->latency_error_ns)
-			json_text_i64(&page->json, NULL, s->latency_error_ns);
+		json_text_some_i64(&page->json, NULL, s->latency_error_ns);
 		json_text_close(&page->json, ']');
 	}
 	json_text_close(&page->json, ']');
