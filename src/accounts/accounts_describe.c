@@ -71,9 +71,7 @@ static void put_rules(FILE *out, struct json_object *filter)
 	struct json_object *rules = json_get(filter, "rules");
 	const uint64_t changes = json_get_u64(filter, "changes");
 
-	for (size_t i = 0;
-	     json_object_is_type(rules, json_type_array) && i < json_object_array_length(rules);
-	     i++) {
+	for (size_t i = 0; i < json_length(rules); i++) {
 		const char *rule = json_object_get_string(json_object_array_get_idx(rules, i));
 
 		fprintf(out, "%s%s", ftell(out) ? "; " : "", rule ? rule : "");
@@ -114,9 +112,7 @@ char *accounts_describe_rules(struct json_object *root)
 	if (!out)
 		return NULL;
 	put_rules(out, json_get(root, "filter"));
-	for (size_t i = 0; json_object_is_type(processes, json_type_array) &&
-			   i < json_object_array_length(processes);
-	     i++)
+	for (size_t i = 0; i < json_length(processes); i++)
 		programs += put_program(out, json_object_array_get_idx(processes, i),
 					programs < PROGRAMS_SHOWN);
 	if (programs > PROGRAMS_SHOWN)

@@ -14,11 +14,6 @@
 #define PATH_BYTES 4096
 #define LINE_MAX_BYTES ((size_t)16 << 20) /* a process with 60 000 threads */
 
-static size_t length_of(struct json_object *array)
-{
-	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
 static int64_t signed_value(struct json_object *value, bool negative)
 {
 	const int64_t number =
@@ -63,7 +58,7 @@ static void read_group(struct accounts *a, struct json_object *object, enum acco
 static void read_process(struct accounts *a, struct json_object *object)
 {
 	struct json_object *threads = json_get(object, "threads");
-	const size_t count = length_of(threads);
+	const size_t count = json_length(threads);
 	struct account_process *process;
 
 	if (!ARRAY_ROOM(a->process, a->process_count, a->process_capacity))
@@ -110,7 +105,7 @@ static void read_earlier(struct accounts *a, const char *directory, struct json_
 
 static void read_clocks(struct accounts *a, struct json_object *array)
 {
-	const size_t count = length_of(array);
+	const size_t count = json_length(array);
 
 	a->clock = calloc(count + 1, sizeof(*a->clock));
 	for (size_t i = 0; a->clock && i < count; i++)
@@ -120,7 +115,7 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 
 static void read_pauses(struct accounts *a, struct json_object *array)
 {
-	const size_t count = length_of(array);
+	const size_t count = json_length(array);
 
 	a->pause = count ? calloc(count, sizeof(*a->pause)) : NULL;
 	for (size_t i = 0; a->pause && i < count; i++)
@@ -163,7 +158,7 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 	read_clocks(a, json_get(root, "clocks"));
 	read_pauses(a, json_get(root, "pauses"));
 	read_earlier(a, directory, json_get(root, "earlier"));
-	for (size_t i = 0; i < length_of(processes); i++)
+	for (size_t i = 0; i < json_length(processes); i++)
 		read_process(a, json_object_array_get_idx(processes, i));
 	a->rules = accounts_describe_rules(root);
 }

@@ -8,6 +8,7 @@
 #ifndef KYMO_BASE_JSON_GET_H
 #define KYMO_BASE_JSON_GET_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <json-c/json.h>
@@ -27,6 +28,12 @@ static inline uint64_t json_get_u64(struct json_object *object, const char *key)
 	struct json_object *value = json_get(object, key);
 
 	return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
+}
+
+/** json_length() - the elements of @array; 0: it is not an array. */
+static inline size_t json_length(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
 /** json_get_text() - member @key as a string, valid as long as @object; NULL: it is missing or not

@@ -63,7 +63,7 @@ static struct json_object *array_of(struct json_object *object, const char *key,
 {
 	struct json_object *array = json_get(object, key);
 
-	*count = json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+	*count = json_length(array);
 	return array;
 }
 

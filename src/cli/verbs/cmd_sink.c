@@ -112,9 +112,7 @@ static int list_sinks(const struct options *options, struct kymo_err *err)
 		return KYMO_EXIT_FAILED;
 	}
 	table_section(table, "sinks", NULL, columns, COUNT_OF(columns));
-	for (size_t i = 0;
-	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
-	     i++)
+	for (size_t i = 0; i < json_length(sinks); i++)
 		put_sink(table, json_object_array_get_idx(sinks, i));
 	json_object_put(reply);
 	return cli_close("sink", table, KYMO_EXIT_OK);
@@ -176,9 +174,7 @@ static int read_relay(uint64_t id, struct json_object **reply, struct json_objec
 	if (ask(request("sink_list"), ASK_MS, reply, err) < 0)
 		return -1;
 	sinks = json_get(*reply, "sinks");
-	for (size_t i = 0;
-	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
-	     i++)
+	for (size_t i = 0; i < json_length(sinks); i++)
 		if (json_get_u64(json_object_array_get_idx(sinks, i), "number") == id)
 			*relay = json_get(json_object_array_get_idx(sinks, i), "relay");
 	return 0;

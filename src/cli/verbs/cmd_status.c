@@ -192,9 +192,7 @@ static void print_relays(struct table *table, struct json_object *sinks)
 {
 	bool any = false;
 
-	for (size_t i = 0;
-	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
-	     i++) {
+	for (size_t i = 0; i < json_length(sinks); i++) {
 		struct json_object *sink = json_object_array_get_idx(sinks, i), *relay = json_get(sink, "relay");
 
 		if (!relay)

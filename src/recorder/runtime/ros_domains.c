@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include <json-c/json.h>
+#include "base/json_get.h"
 
 bool ros_domains_join(struct ros_domains *set, const struct ros_domains *other)
 {
@@ -35,9 +35,7 @@ int ros_domains_read(struct ros_domains *set, struct json_object *array, struct 
 	*set = (struct ros_domains){ 0 };
 	if (!array)
 		return 0;
-	for (size_t i = 0;
-	     json_object_is_type(array, json_type_array) && i < json_object_array_length(array);
-	     i++) {
+	for (size_t i = 0; i < json_length(array); i++) {
 		struct json_object *item = json_object_array_get_idx(array, i);
 		int64_t number = json_object_is_type(item, json_type_int)
 					 ? json_object_get_int64(item)
