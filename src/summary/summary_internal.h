@@ -7,6 +7,13 @@
 #include "base/json_text.h"
 #include "summary/summary.h"
 
+/* The counts of struct summary_trust and of struct summary that add up, by their names in files.
+ * The last ones are in no file for users: what limits left out (summary_limit.h). */
+#define SUMMARY_TRUST_COUNTS(X)                                                     \
+	X(lost_events) X(lost_packets) X(lost_kernel_events) X(lost_kernel_packets) \
+	X(damaged) X(callbacks) X(unnamed) X(other_host) X(unended) X(growing)
+#define SUMMARY_LEFT_COUNTS(X) X(over) X(left_objects) X(left_events)
+
 /* Is one of its start-up values as long as usually or longer? Else it changes no finding. */
 bool summary_startup_matters(const struct summary_entity *entity, enum summary_distribution which);
 

@@ -72,25 +72,18 @@ static void merge_entity(struct summary *into, struct summary_entity *entity,
 
 static void merge_trust(struct summary *into, const struct summary_trust *from)
 {
+#define ADD(name) trust->name += from->name;
 	struct summary_trust *trust = &into->trust;
 
 	if (from->lost_of && (!trust->lost_of || from->lost_events > trust->lost_events))
 		trust->lost_of = summary_text(into, from->lost_of);
-	trust->lost_events += from->lost_events;
-	trust->lost_packets += from->lost_packets;
-	trust->lost_kernel_events += from->lost_kernel_events;
-	trust->lost_kernel_packets += from->lost_kernel_packets;
+	SUMMARY_TRUST_COUNTS(ADD)
 	if (from->lost_begin_ns &&
 	    (!trust->lost_begin_ns || from->lost_begin_ns < trust->lost_begin_ns))
 		trust->lost_begin_ns = from->lost_begin_ns;
 	if (from->lost_end_ns > trust->lost_end_ns)
 		trust->lost_end_ns = from->lost_end_ns;
-	trust->damaged += from->damaged;
-	trust->callbacks += from->callbacks;
-	trust->unnamed += from->unnamed;
-	trust->other_host += from->other_host;
-	trust->unended += from->unended;
-	trust->growing += from->growing;
+#undef ADD
 }
 
 /* What is not the same in both becomes "several". */
@@ -125,9 +118,9 @@ static void merge_facts(struct summary *into, const struct summary *from)
 	into->nodes = from->nodes > into->nodes ? from->nodes : into->nodes;
 	into->processes = from->processes > into->processes ? from->processes : into->processes;
 	merge_trust(into, &from->trust);
-	into->over += from->over;
-	into->left_objects += from->left_objects;
-	into->left_events += from->left_events;
+#define ADD(name) into->name += from->name;
+	SUMMARY_LEFT_COUNTS(ADD)
+#undef ADD
 	into->failed |= from->failed;
 }
 

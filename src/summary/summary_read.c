@@ -35,11 +35,6 @@ static const char *get_text(struct summary *summary, struct json_object *object,
 	return summary_text(summary, json_get_text(object, key));
 }
 
-static size_t length_of(struct json_object *array)
-{
-	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
 static int64_t get_time(const struct summary *summary, struct json_object *object, const char *key)
 {
 	return json_get(object, key) ? summary->origin_ns + get_i64(object, key) : 0;
@@ -60,11 +55,11 @@ static uint64_t read_fine(struct histogram *histogram, struct json_object *objec
 	struct json_object *fine = json_get(object, "fine"), *squares = json_get(object, "squares");
 	uint64_t middle = 0, sum = 0;
 
-	if (length_of(squares) == 2) {
+	if (json_length(squares) == 2) {
 		histogram->squares[0] = element(squares, 0);
 		histogram->squares[1] = element(squares, 1);
 	}
-	for (size_t i = 0; i + 1 < length_of(fine); i += 2) {
+	for (size_t i = 0; i + 1 < json_length(fine); i += 2) {
 		const uint64_t count = element(fine, i + 1);
 
 		middle += element(fine, i);
@@ -81,7 +76,7 @@ static uint64_t read_fine(struct histogram *histogram, struct json_object *objec
 static int read_histogram(struct histogram *histogram, struct json_object *object)
 {
 	struct json_object *buckets = json_get(object, "buckets");
-	const size_t length = length_of(buckets);
+	const size_t length = json_length(buckets);
 	uint64_t bucket = 0, sum = 0;
 
 	if (!object)
@@ -151,7 +146,7 @@ static void read_worst(struct summary *summary, struct summary_entity *entity,
 		.source_ns = get_i64(object, "source_ns"),
 	};
 
-	for (size_t p = 0; p < length_of(parts) && p < SUMMARY_PARTS_MAX; p++)
+	for (size_t p = 0; p < json_length(parts) && p < SUMMARY_PARTS_MAX; p++)
 		read_part(summary, &instance, json_object_array_get_idx(parts, p));
 	if (object && instance.value_ns >= 0)
 		summary_add_worst(summary, entity, &instance);
@@ -160,7 +155,7 @@ static void read_worst(struct summary *summary, struct summary_entity *entity,
 static void read_culprits(struct summary *summary, struct summary_entity *entity,
 			  struct json_object *array)
 {
-	for (size_t i = 0; i < length_of(array) && i < 4096; i++) {
+	for (size_t i = 0; i < json_length(array) && i < 4096; i++) {
 		struct json_object *object = json_object_array_get_idx(array, i);
 		struct summary_culprit culprit = {
 			.by = get_text(summary, object, "by"),
@@ -174,7 +169,6 @@ static void read_culprits(struct summary *summary, struct summary_entity *entity
 		culprit.steady_ns = json_get(object, "steady_ns")
 					    ? json_get_u64(object, "steady_ns")
 					    : culprit.worst_ns;
-
 		summary_add_culprit(summary, entity, &culprit);
 	}
 }
@@ -184,14 +178,14 @@ static void read_culprits(struct summary *summary, struct summary_entity *entity
 static void read_quantiles(uint64_t quantile[SUMMARY_QUANTILES], struct json_object *array,
 			   uint64_t most)
 {
-	for (unsigned i = 0; length_of(array) == SUMMARY_QUANTILES && i < SUMMARY_QUANTILES; i++)
+	for (unsigned i = 0; json_length(array) == SUMMARY_QUANTILES && i < SUMMARY_QUANTILES; i++)
 		quantile[i] = element(array, i) <= most ? element(array, i) : 0;
 }
 
 static void read_segments(struct summary *summary, struct summary_entity *entity,
 			  struct json_object *array)
 {
-	for (size_t i = 0; i < length_of(array) && i < SEGMENTS_MAX; i++) {
+	for (size_t i = 0; i < json_length(array) && i < SEGMENTS_MAX; i++) {
 		struct json_object *object = json_object_array_get_idx(array, i);
 		struct summary_segment segment = { .what = what_of(object),
 						   .who = get_text(summary, object, "who"),
@@ -299,7 +293,7 @@ static int read_entity(struct summary *summary, struct json_object *object)
 	read_segments(summary, entity, json_get(object, "segments"));
 	read_culprits(summary, entity, json_get(object, "culprits"));
 	read_worst(summary, entity, json_get(object, "worst"));
-	for (size_t i = 0; i < length_of(worsts) && i < SUMMARY_WORST_MAX; i++)
+	for (size_t i = 0; i < json_length(worsts) && i < SUMMARY_WORST_MAX; i++)
 		read_worst(summary, entity, json_object_array_get_idx(worsts, i));
 	return 0;
 }
@@ -329,31 +323,24 @@ static void read_facts(struct summary *summary, struct json_object *object)
 	summary->windows = json_get_u64(object, "windows");
 	summary->nodes = json_get_u64(object, "nodes");
 	summary->processes = json_get_u64(object, "processes");
-	summary->over = json_get_u64(object, "over");
-	summary->left_objects = json_get_u64(object, "left_objects");
-	summary->left_events = json_get_u64(object, "left_events");
+#define GET(name) summary->name = json_get_u64(object, #name);
+	SUMMARY_LEFT_COUNTS(GET)
+#undef GET
+#define GET(name) .name = json_get_u64(trust, #name),
 	summary->trust = (struct summary_trust){
-		.lost_events = json_get_u64(trust, "lost_events"),
-		.lost_packets = json_get_u64(trust, "lost_packets"),
-		.lost_kernel_events = json_get_u64(trust, "lost_kernel_events"),
-		.lost_kernel_packets = json_get_u64(trust, "lost_kernel_packets"),
 		.lost_begin_ns = (uint64_t)get_time(summary, trust, "lost_begin_ns"),
 		.lost_end_ns = (uint64_t)get_time(summary, trust, "lost_end_ns"),
 		.lost_of = lost_of ? summary_text(summary, lost_of) : NULL,
-		.damaged = json_get_u64(trust, "damaged"),
-		.callbacks = json_get_u64(trust, "callbacks"),
-		.unnamed = json_get_u64(trust, "unnamed"),
-		.other_host = json_get_u64(trust, "other_host"),
-		.unended = json_get_u64(trust, "unended"),
-		.growing = json_get_u64(trust, "growing"),
+		SUMMARY_TRUST_COUNTS(GET)
 	};
+#undef GET
 }
 
 /* Return: 0; -1: it is not as it should be; -ENOMEM. */
 static int read_all(struct summary *summary, struct json_object *object)
 {
 	struct json_object *entities = json_get(object, "entities");
-	const size_t count = length_of(entities);
+	const size_t count = json_length(entities);
 	int status = count > ENTITIES_MAX ? -1 : 0;
 
 	read_facts(summary, object);
@@ -400,10 +387,8 @@ int summary_read(struct summary **out, const char *path, struct kymo_err *err)
 struct summary *summary_get_exact(const char *text)
 {
 	struct json_object *object = json_tokener_parse(text);
-	struct summary *summary = NULL;
+	struct summary *summary = json_get_u64(object, "kymo_summary") == 1 ? summary_new() : NULL;
 
-	if (json_get_u64(object, "kymo_summary") == 1)
-		summary = summary_new();
 	if (summary && read_all(summary, object)) {
 		summary_free(summary);
 		summary = NULL;

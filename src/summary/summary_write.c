@@ -8,18 +8,6 @@
 #include "summary/summary_file.h"
 #include "summary/summary_internal.h"
 
-static void put_u64(struct json_text *json, const char *key, uint64_t value)
-{
-	if (value)
-		json_text_u64(json, key, value);
-}
-
-static void put_text(struct json_text *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_text_string(json, key, text);
-}
-
 /* Times are written from the origin on: they are short then. */
 static void put_time(struct json_text *json, const char *key, const struct summary *summary,
 		     int64_t ns)
@@ -91,9 +79,9 @@ static void put_histogram(struct json_text *json, const char *key,
 		return;
 	json_text_open(json, key, '{');
 	json_text_u64(json, "count", histogram->count);
-	put_u64(json, "sum", histogram->sum);
-	put_u64(json, "min", histogram->min);
-	put_u64(json, "max", histogram->max);
+	json_text_some_u64(json, "sum", histogram->sum);
+	json_text_some_u64(json, "min", histogram->min);
+	json_text_some_u64(json, "max", histogram->max);
 	if (any(quantile))
 		put_quantiles(json, quantile);
 	if (is_exact)
@@ -106,17 +94,15 @@ static void put_histogram(struct json_text *json, const char *key,
 /* What took the time, as parts and culprits have it. */
 static void put_by(struct json_text *json, const char *by, bool is_group, bool is_assumed)
 {
-	put_text(json, "by", by);
-	if (is_group)
-		json_text_bool(json, "group", true);
-	if (is_assumed)
-		json_text_bool(json, "assumed", true);
+	json_text_some_string(json, "by", by);
+	json_text_flag(json, "group", is_group);
+	json_text_flag(json, "assumed", is_assumed);
 }
 
 void summary_put_part(struct json_text *json, const struct summary_part *part)
 {
 	json_text_string(json, "what", summary_what_name(part->what));
-	put_text(json, "who", part->who);
+	json_text_some_string(json, "who", part->who);
 	put_by(json, part->by, part->is_group, part->is_assumed);
 	json_text_i64(json, "ns", part->ns);
 }
@@ -125,8 +111,7 @@ static void put_part(struct json_text *json, const struct summary_part *part, bo
 {
 	json_text_open(json, NULL, '{');
 	summary_put_part(json, part);
-	if (part->usual_ns)
-		json_text_i64(json, "usual_ns", part->usual_ns);
+	json_text_some_i64(json, "usual_ns", part->usual_ns);
 	if (part->at_ns && is_exact)
 		json_text_i64(json, "at_ns", part->at_ns);
 	if (part->source_ns && is_exact)
@@ -148,12 +133,10 @@ static void put_instance(struct json_text *json, const char *key, const struct s
 	json_text_open(json, key, '{');
 	json_text_i64(json, "begin_ns", instance->begin_ns - summary->origin_ns);
 	json_text_i64(json, "ns", instance->value_ns);
-	if (instance->error_ns)
-		json_text_i64(json, "error_ns", instance->error_ns);
-	if (instance->is_startup)
-		json_text_bool(json, "startup", true);
+	json_text_some_i64(json, "error_ns", instance->error_ns);
+	json_text_flag(json, "startup", instance->is_startup);
 	if (instance->source_ns && is_exact) {
-		put_text(json, "topic", instance->topic);
+		json_text_some_string(json, "topic", instance->topic);
 		json_text_i64(json, "source_ns", instance->source_ns);
 	}
 	if (with_parts) {
@@ -212,9 +195,9 @@ static void put_segments(struct json_text *json, const struct summary_entity *en
 
 		json_text_open(json, NULL, '{');
 		json_text_string(json, "what", summary_what_name(segment->what));
-		put_text(json, "who", segment->who);
-		put_text(json, "by", segment->by);
-		put_u64(json, "ns", segment->ns);
+		json_text_some_string(json, "who", segment->who);
+		json_text_some_string(json, "by", segment->by);
+		json_text_some_u64(json, "ns", segment->ns);
 		if (any(segment->quantile))
 			put_quantiles(json, segment->quantile);
 		json_text_close(json, '}');
@@ -249,7 +232,7 @@ static void put_startup(struct json_text *json, const struct summary_entity *ent
 	if (!matters)
 		return;
 	json_text_open(json, "at_start", '{');
-	put_u64(json, "overrun", startup->overrun);
+	json_text_some_u64(json, "overrun", startup->overrun);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
 		if (!startup->histogram[i].count ||
 		    (!is_exact && !summary_startup_matters(entity, i)))
@@ -272,7 +255,7 @@ static void put_without_pid(struct json_text *json, const char *key, const char 
 	if (end == text)
 		end = text + strlen(text);
 	(void)snprintf(rest, sizeof(rest), "%.*s", (int)(end - text), text);
-	put_text(json, key, rest);
+	json_text_some_string(json, key, rest);
 }
 
 static void put_names(struct json_text *json, const struct summary_entity *entity, bool is_exact)
@@ -281,10 +264,9 @@ static void put_names(struct json_text *json, const struct summary_entity *entit
 
 	if (is_exact || !entity->pid) {
 		if (entity->label != entity->name)
-			put_text(json, "label", entity->label);
-		if (entity->pid)
-			json_text_i64(json, "pid", entity->pid);
-		put_text(json, "ask", entity->ask);
+			json_text_some_string(json, "label", entity->label);
+		json_text_some_i64(json, "pid", entity->pid);
+		json_text_some_string(json, "ask", entity->ask);
 		return;
 	}
 	if (is_chain)
@@ -292,7 +274,7 @@ static void put_names(struct json_text *json, const struct summary_entity *entit
 	if (is_chain || entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_TIMER)
 		put_without_pid(json, "ask", entity->ask);
 	else
-		put_text(json, "ask", entity->ask);
+		json_text_some_string(json, "ask", entity->ask);
 }
 
 static void put_entity(struct json_text *json, const struct summary *summary,
@@ -301,18 +283,15 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	json_text_open(json, NULL, '{');
 	json_text_string(json, "kind", summary_kind_name(entity->kind));
 	json_text_string(json, "name", entity->name);
-	put_text(json, "of", entity->of);
+	json_text_some_string(json, "of", entity->of);
 	put_names(json, entity, is_exact);
-	if (entity->period_ns)
-		json_text_i64(json, "period_ns", entity->period_ns);
-	if (entity->is_startup)
-		json_text_bool(json, "startup", true);
-	if (entity->is_other_clock)
-		json_text_bool(json, "other_clock", true);
+	json_text_some_i64(json, "period_ns", entity->period_ns);
+	json_text_flag(json, "startup", entity->is_startup);
+	json_text_flag(json, "other_clock", entity->is_other_clock);
 	put_time(json, "first_ns", summary, entity->first_ns);
 	put_time(json, "last_ns", summary, entity->last_ns);
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
-		put_u64(json, summary_counter_name(i), entity->count[i]);
+		json_text_some_u64(json, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
 		put_histogram(json, summary_distribution_name(i), &entity->histogram[i],
 			      entity->quantile[i], is_exact);
@@ -325,40 +304,33 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 
 static void put_trust(struct json_text *json, const struct summary *summary)
 {
+#define PUT(name) json_text_some_u64(json, #name, trust->name);
 	const struct summary_trust *trust = &summary->trust;
 
 	json_text_open(json, "trust", '{');
-	put_u64(json, "lost_events", trust->lost_events);
-	put_u64(json, "lost_packets", trust->lost_packets);
-	put_u64(json, "lost_kernel_events", trust->lost_kernel_events);
-	put_u64(json, "lost_kernel_packets", trust->lost_kernel_packets);
+	SUMMARY_TRUST_COUNTS(PUT)
 	put_time(json, "lost_begin_ns", summary, (int64_t)trust->lost_begin_ns);
 	put_time(json, "lost_end_ns", summary, (int64_t)trust->lost_end_ns);
-	put_text(json, "lost_of", trust->lost_of);
-	put_u64(json, "damaged", trust->damaged);
-	put_u64(json, "callbacks", trust->callbacks);
-	put_u64(json, "unnamed", trust->unnamed);
-	put_u64(json, "other_host", trust->other_host);
-	put_u64(json, "unended", trust->unended);
-	put_u64(json, "growing", trust->growing);
+	json_text_some_string(json, "lost_of", trust->lost_of);
 	json_text_close(json, '}');
+#undef PUT
 }
 
-/* What no file for users says: the processes, and what limits left out (summary_limit.h). */
+/* What no file for users says. */
 static void put_counts(struct json_text *json, const struct summary *summary)
 {
-	put_u64(json, "processes", summary->processes);
-	put_u64(json, "over", summary->over);
-	put_u64(json, "left_objects", summary->left_objects);
-	put_u64(json, "left_events", summary->left_events);
+#define PUT(name) json_text_some_u64(json, #name, summary->name);
+	json_text_some_u64(json, "processes", summary->processes);
+	SUMMARY_LEFT_COUNTS(PUT)
+#undef PUT
 }
 
 static void put_machine(struct json_text *json, const struct summary *summary)
 {
 	json_text_open(json, "machine", '{');
 	for (unsigned part = 0; part < MACHINE_PARTS; part++)
-		put_text(json, accounts_machine_name((enum accounts_machine)part),
-			 summary->machine[part]);
+		json_text_some_string(json, accounts_machine_name((enum accounts_machine)part),
+				      summary->machine[part]);
 	json_text_close(json, '}');
 }
 
@@ -371,8 +343,8 @@ static void put_summary(struct json_text *json, const struct summary *summary, b
 		json_text_i64(json, "begin_ns", summary->begin_ns);
 		json_text_i64(json, "end_ns", summary->end_ns);
 	}
-	put_text(json, "host", summary->host);
-	put_text(json, "clock", summary->clock);
+	json_text_some_string(json, "host", summary->host);
+	json_text_some_string(json, "clock", summary->clock);
 	put_machine(json, summary);
 	json_text_u64(json, "events", summary->events);
 	json_text_u64(json, "ros_events", summary->ros_events);
