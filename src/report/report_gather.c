@@ -58,20 +58,13 @@ static int new_totals(struct report *report, struct kymo_err *err)
 		       : 0;
 }
 
-/* May programs of the trace have named what is real-time? */
-static bool programs_name(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, "kymo:realtime") == 0)
-			return true;
-	return false;
-}
-
 static int new_costs(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
 
-	if (!o->sections && !o->page && !o->realtimes && !programs_name(report->reader))
+	/* Programs may have named what is real-time. */
+	if (!o->sections && !o->page && !o->realtimes &&
+	    !kymo_ctf_has(report->reader, "kymo:realtime"))
 		return 0;
 	if (costs_create(&report->costs, report->model, report->reader, err))
 		return -1;

@@ -7,19 +7,11 @@
 #include "analysis/spans/spans.h"
 #include "summary/summary_collect.h"
 
-static bool has_class(const struct kymo_ctf_reader *reader, const char *name)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, name) == 0)
-			return true;
-	return false;
-}
-
 void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
 		     struct chains_options *chains, struct why_callbacks_options *callbacks)
 {
 	*chains = (struct chains_options){
-		.calls = has_class(reader, "ros2:rmw_take_response"),
+		.calls = kymo_ctf_has(reader, "ros2:rmw_take_response"),
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.worst = SUMMARY_WORST_MAX,
@@ -43,7 +35,7 @@ int summary_extras_create(struct summary_sources *from, const struct kymo_ctf_re
 			return -1;
 		pass_add(passes, &summary_own_pass, from->own);
 	}
-	if (has_class(reader, "lttng_ust_libc:malloc")) {
+	if (kymo_ctf_has(reader, "lttng_ust_libc:malloc")) {
 		if (costs_create(&from->costs, from->model, reader, err))
 			return -1;
 		pass_add(passes, &costs_pass, from->costs);

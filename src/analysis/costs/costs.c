@@ -283,10 +283,9 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind)
 static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *rows,
 			unsigned count)
 {
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		for (unsigned row = 0; row < count; row++)
-			if (strcmp(kymo_ctf_class(reader, i)->name, rows[row].event) == 0)
-				return true;
+	for (unsigned row = 0; row < count; row++)
+		if (kymo_ctf_has(reader, rows[row].event))
+			return true;
 	return false;
 }
 

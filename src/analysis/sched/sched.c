@@ -144,10 +144,7 @@ void sched_destroy(struct sched *sched)
 
 bool sched_is_there(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, "sched_switch") == 0)
-			return true;
-	return false;
+	return kymo_ctf_has(reader, "sched_switch");
 }
 
 bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)

@@ -92,14 +92,6 @@ static int read_pairs(struct sources *sources, struct kymo_ctf_reader *reader, s
 	return more < 0 || status ? -1 : 0;
 }
 
-static bool has_class(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (!strcmp(kymo_ctf_class(reader, i)->name, SIM_TIME))
-			return true;
-	return false;
-}
-
 static int by_domain(const void *a, const void *b)
 {
 	return ((const struct source *)a)->domain - ((const struct source *)b)->domain;
@@ -161,7 +153,7 @@ int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const
 {
 	struct sources sources = { .count = 0 };
 	const struct source *best;
-	int status = has_class(reader) ? read_pairs(&sources, reader, err) : 0;
+	int status = kymo_ctf_has(reader, SIM_TIME) ? read_pairs(&sources, reader, err) : 0;
 
 	best = status ? NULL : choose(&sources, path, domain, err);
 	if (!status && !best && err->text[0])

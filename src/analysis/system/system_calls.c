@@ -51,11 +51,9 @@ static size_t prefix_of(unsigned row)
 
 bool calls_are_there(const struct kymo_ctf_reader *reader)
 {
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		for (unsigned row = 0; row < WANTED; row++)
-			if (strncmp(kymo_ctf_class(reader, i)->name, wanted[row].event,
-				    prefix_of(row)) == 0)
-				return true;
+	for (unsigned row = 0; row < WANTED; row++)
+		if (kymo_ctf_has(reader, wanted[row].event))
+			return true;
 	return false;
 }
 

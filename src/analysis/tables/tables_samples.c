@@ -174,22 +174,11 @@ static const struct model_listener listener = { .started = on_started,
 						.instance = on_ended,
 						.unfinished = on_ended };
 
-static bool is_there(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
-		const struct kymo_ctf_event_class *class = kymo_ctf_class(reader, i);
-
-		if (strcmp(class->name, wanted[SAMPLE].event) == 0)
-			return true;
-	}
-	return false;
-}
-
 int tables_samples_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	struct kymo_ctf_bind bind[SAMPLE_ROWS + MODULES_BINDS];
 
-	if (!tables_wants(scan, TABLE_samples) || !is_there(scan->reader))
+	if (!tables_wants(scan, TABLE_samples) || !kymo_ctf_has(scan->reader, wanted[SAMPLE].event))
 		return 0;
 	scan->samples = calloc(1, sizeof(*scan->samples));
 	if (!scan->samples)

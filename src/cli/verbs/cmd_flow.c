@@ -140,14 +140,6 @@ static int read_at(const struct answer *answer, const char *at, int64_t *at_ns,
 		       : 0;
 }
 
-static bool has_ros(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strncmp(kymo_ctf_class(reader, i)->name, "ros2:", 5) == 0)
-			return true;
-	return false;
-}
-
 /* What is asked about chains, so not about spans. */
 static bool asks_chains(const struct options *o, const struct flow_options *flow)
 {
@@ -173,7 +165,7 @@ static int try_spans(struct answer *answer, const struct options *o,
 	};
 	int status;
 
-	if (span ? false : asks_chains(o, flow) || has_ros(answer->reader))
+	if (span ? false : asks_chains(o, flow) || kymo_ctf_has(answer->reader, "ros2:*"))
 		return 0;
 	if (flow->worst > WHY_WORST_MAX)
 		return err_set(err, KYMO_EXIT_USAGE,

@@ -81,14 +81,6 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-static bool has_callbacks(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, "ros2:callback_start") == 0)
-			return true;
-	return false;
-}
-
 /* What kymo why says of the trace, if the whole report was asked for, of everything. */
 static int ask_why(struct answer *answer, struct report_options *report,
 		   const struct report_wishes *o, struct why_said *said, struct kymo_err *err)
@@ -107,7 +99,8 @@ static int ask_why(struct answer *answer, struct report_options *report,
 	};
 
 	if (report->first || report->summary || report->sections ||
-	    selection_any(report->selection) || !has_callbacks(answer->reader))
+	    selection_any(report->selection) ||
+	    !kymo_ctf_has(answer->reader, "ros2:callback_start"))
 		return 0;
 	report->told_worst = said->worst;
 	report->told_why = said->why;

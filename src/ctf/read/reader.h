@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader for other rooms: the functions of libkymo-ctf, and errors. */
+/* The reader for other rooms: the functions of libkymo-ctf, errors, and what of
+ * them more than one room needs. */
 #ifndef KYMO_CTF_READER_H
 #define KYMO_CTF_READER_H
+
+#include <stdbool.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "kymo/ctf.h"
@@ -11,5 +15,18 @@
 /** reader_trace_before() - the trace that trace @index continues: the same one in the chunk before.
  * Return: READER_NO_TRACE: there is none, or it was not read. */
 uint32_t reader_trace_before(const struct kymo_ctf_reader *reader, uint32_t index);
+
+/** kymo_ctf_has() - do the traces declare an event of this @name? As in the rows of
+ * kymo_ctf_bind(), a * at its end is for every rest. */
+static inline bool kymo_ctf_has(const struct kymo_ctf_reader *reader, const char *name)
+{
+	const char *rest = strchr(name, '*');
+	const size_t length = rest ? (size_t)(rest - name) : strlen(name) + 1;
+
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strncmp(kymo_ctf_class(reader, i)->name, name, length) == 0)
+			return true;
+	return false;
+}
 
 #endif

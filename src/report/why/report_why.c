@@ -28,7 +28,9 @@ static bool is_whole(const struct why_options *options)
 static struct chains_options chains_of(const struct why_answer *answer)
 {
 	const struct why_options *o = answer->options;
-	struct chains_options chains = {
+
+	return (struct chains_options){
+		.calls = kymo_ctf_has(answer->reader, "ros2:rmw_take_response"),
 		.pattern = o->pattern,
 		.all_topics = o->all_topics || o->message,
 		.latest = o->latest,
@@ -40,11 +42,6 @@ static struct chains_options chains_of(const struct why_answer *answer)
 		.at_ns = o->at_ns,
 		.follow_ns = INT64_MIN,
 	};
-
-	for (unsigned i = 0; i < kymo_ctf_class_count(answer->reader); i++)
-		chains.calls |= strcmp(kymo_ctf_class(answer->reader, i)->name,
-				       "ros2:rmw_take_response") == 0;
-	return chains;
 }
 
 static int choose_of(struct why_answer *answer, const struct why_options *options,

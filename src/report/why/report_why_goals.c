@@ -279,18 +279,9 @@ static int third_pass(struct goal_answer *answer, struct kymo_err *err)
 
 /* ---- all of it ---- */
 
-static bool has_goals(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strncmp(kymo_ctf_class(reader, i)->name, "ros2_kymo:action_",
-			    strlen("ros2_kymo:action_")) == 0)
-			return true;
-	return false;
-}
-
 int why_goals_find(struct goal_answer *answer, struct kymo_err *err)
 {
-	if (!has_goals(answer->reader))
+	if (!kymo_ctf_has(answer->reader, "ros2_kymo:action_*"))
 		return 0;
 	if (pass(answer, &first_listener, NULL, 0, err))
 		return -1;
