@@ -269,31 +269,6 @@ static void on_sample(struct profile *profile, struct profile_thread *thread,
 	}
 }
 
-/* Functions of @inside that are also in @outside are around the callback. */
-static void mark_around(const struct profile *profile, struct profile_call *inside,
-			const struct profile_call *outside)
-{
-	const struct profile_call *same;
-
-	for (struct profile_call *call = inside->child; call; call = call->sibling) {
-		same = map_get(&profile->calls, call->address, outside->index);
-		if (!same || same->is_callback || call->is_callback)
-			continue;
-		call->is_around = true;
-		mark_around(profile, call, same);
-	}
-}
-
-/* A callback may spin, so that others run within it. */
-static void mark_callbacks(const struct profile *profile, const struct profile_call *outside)
-{
-	for (struct profile_call *call = outside->child; call; call = call->sibling)
-		if (call->is_callback) {
-			mark_around(profile, call, outside);
-			mark_callbacks(profile, call);
-		}
-}
-
 static bool is_of_source(const struct profile *profile, int bound)
 {
 	if (bound == SAMPLE || bound == OFF_CPU)
@@ -370,21 +345,15 @@ void profile_finish(struct profile *profile)
 		if (thread->root)
 			abandon(thread, 0);
 		if (thread->root && profile->sampled)
-			mark_callbacks(profile, thread->root);
+			profile_mark_around(profile, thread->root);
 	}
 }
 
 bool profile_has(const struct kymo_ctf_reader *reader, bool sampled)
 {
-	const char *what = sampled ? wanted[SAMPLE].event : ":func_entry";
-	const struct kymo_ctf_event_class *class;
-
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
-		class = kymo_ctf_class(reader, i);
-		if (strstr(class->name, what))
-			return true;
-	}
-	return false;
+	return sampled ? kymo_ctf_has(reader, wanted[SAMPLE].event)
+		       : kymo_ctf_has(reader, wanted[FAST_ENTRY].event) ||
+				 kymo_ctf_has(reader, wanted[ENTRY].event);
 }
 
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index)

@@ -108,6 +108,10 @@ int profile_event(struct profile *profile, const struct kymo_ctf_event *event);
 /** profile_finish() - the trace is over: open calls have no end. */
 void profile_finish(struct profile *profile);
 
+/** profile_mark_around() - for profile_finish(): mark the functions that are around the callbacks
+ * below @outside. */
+void profile_mark_around(const struct profile *profile, const struct profile_call *outside);
+
 /** profile_thread() - by index; NULL after the last. Threads without calls have no root. */
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index);
 
