@@ -1,48 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See serve_source.h. */
-#include "serve/serve_source.h"
+#include "serve/serve_source_internal.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/now.h"
-#include "live/watch.h"
-#include "serve/serve_counts.h"
-#include "serve/serve_sample.h"
 #include "summary/summary_limit.h"
-#include "top/taking.h"
 
 #define TURN_NS ((int64_t)50000000) /* of reading, before requests are answered */
 #define TURN_EVENTS 4096u
-#define RETRY_NS ((int64_t)1000000000)
 #define TRACES_LEAST 64u         /* a reader that has seen so many traces is opened again */
 #define TRACES_TIMES 3u          /* if it is so many times as many as at first */
-#define CHUNK_BYTES (4ull << 20) /* of what is kept of running programs: what was read goes */
-#define MOST_BYTES (16ull << 20)
-#define SAMPLE_WAIT_NS ((int64_t)2000000000)
-
-struct serve_source {
-	struct serve_source_options to;
-	struct summary_windows_options options;
-	struct summary_limit *limit;
-	struct taking *taking; /* of running programs; NULL: nobody records them now */
-	struct serve_counts *counts; /* NULL: they are recorded, and only `windows` are there */
-	struct serve_sample sample;  /* of programs that count */
-	int64_t retry_ns;      /* CLOCK_MONOTONIC: when to look for a recorder again */
-	struct kymo_ctf_reader *reader;
-	struct summary_windows *windows;
-	struct watch watch;
-	unsigned traces; /* of the reader at first */
-	int64_t until;   /* events up to this time, epoch, were read; INT64_MIN: none */
-	bool growing, over;
-	bool takes_counts; /* the window that is being taken is from counters */
-	char note[1200]; /* why programs can't be read at the moment; "" */
-};
 
 /* ---- windows ---- */
 
@@ -58,7 +31,7 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 	return source->to.take(source->to.context, summary, begin_ns, length_ns, err);
 }
 
-static int look_at_counts(struct serve_source *source, bool cut, struct kymo_err *err)
+int serve_source_look(struct serve_source *source, bool cut, struct kymo_err *err)
 {
 	int status = 0;
 
@@ -78,7 +51,7 @@ static const char *path_of(const struct serve_source *source)
 	return source->to.trace ? source->to.trace : taking_path(source->taking);
 }
 
-static void close_reader(struct serve_source *source)
+void serve_source_drop(struct serve_source *source)
 {
 	struct kymo_err unused;
 
@@ -154,7 +127,7 @@ static int renew(struct serve_source *source, struct kymo_err *err)
 {
 	if (source->windows && summary_windows_cut(source->windows, err))
 		return -1;
-	close_reader(source);
+	serve_source_drop(source);
 	if (open_reader(source, err))
 		return -1;
 	if (!source->reader || source->until == INT64_MIN)
@@ -165,7 +138,7 @@ static int renew(struct serve_source *source, struct kymo_err *err)
 
 /* ---- what grows ---- */
 
-static int read_growing(struct serve_source *source, struct kymo_err *err)
+int serve_source_grow(struct serve_source *source, struct kymo_err *err)
 {
 	int grew, more = 0;
 
@@ -204,118 +177,6 @@ static int read_growing(struct serve_source *source, struct kymo_err *err)
 	return summary_windows_until(source->windows, source->until, err);
 }
 
-static int begin_taking(struct serve_source *source, struct kymo_err *err)
-{
-	const struct taking_options options = { .version = source->to.version,
-						.counts = source->to.counts,
-						.chunk_bytes = CHUNK_BYTES,
-						.most_bytes = MOST_BYTES };
-
-	if (taking_begin(&source->taking, &options, err)) {
-		source->taking = NULL;
-		return -1;
-	}
-	source->sample = (struct serve_sample){ .window_ns = source->to.window_ns };
-	if (!taking_only_counts(source->taking))
-		return 0;
-	source->sample.sample_ns = source->to.sample_ns;
-	serve_sample_begin(&source->sample, clock_now_ns(CLOCK_REALTIME));
-	return serve_counts_open(&source->counts, &source->options, err);
-}
-
-static int end_taking(struct serve_source *source, struct kymo_err *err)
-{
-	if ((source->windows && summary_windows_finish(source->windows, err)) ||
-	    look_at_counts(source, true, err))
-		return -1;
-	close_reader(source);
-	serve_counts_close(source->counts);
-	source->counts = NULL;
-	taking_end(source->taking);
-	source->taking = NULL;
-	source->until = INT64_MIN;
-	return 0;
-}
-
-/* Recorders come and go: with the next one, or alone again, the windows go on. */
-static int change_recorder(struct serve_source *source, struct kymo_err *err)
-{
-	if (source->taking) {
-		if (end_taking(source, err))
-			return -1;
-		source->retry_ns = now_ns() + RETRY_NS;
-	}
-	if (now_ns() >= source->retry_ns && begin_taking(source, err)) {
-		if (source->taking)
-			return -1;
-		(void)snprintf(source->note, sizeof(source->note), "%s", err->text);
-		source->retry_ns = now_ns() + RETRY_NS;
-	}
-	return 0;
-}
-
-/* ---- programs that count are recorded for a while ---- */
-
-/* All of the sample was read; a recorder that does not answer for so long gives no more of it. */
-static bool has_read_sample(const struct serve_source *source, int64_t now)
-{
-	return source->until >= source->sample.end_ns ||
-	       now - source->sample.end_ns > SAMPLE_WAIT_NS;
-}
-
-static int next_phase(struct serve_source *source, struct kymo_err *err)
-{
-	const bool records = source->sample.phase == SERVE_SAMPLE_COUNTS;
-	const int64_t before_ns = clock_now_ns(CLOCK_REALTIME);
-
-	/* It fails if the recorder has just ended or changed: change_recorder() comes next. */
-	if (source->sample.phase != SERVE_SAMPLE_READS &&
-	    taking_record(source->taking, records, err)) {
-		(void)snprintf(source->note, sizeof(source->note), "%s", err->text);
-		return 0;
-	}
-	if (source->sample.phase == SERVE_SAMPLE_READS && source->windows &&
-	    summary_windows_cut(source->windows, err))
-		return -1;
-	/* A sample has all that was recorded, from before the first program records until after
-	 * the last one does. */
-	serve_sample_next(&source->sample, records ? before_ns : clock_now_ns(CLOCK_REALTIME));
-	return records ? look_at_counts(source, true, err) : 0;
-}
-
-static int sample(struct serve_source *source, struct kymo_err *err)
-{
-	const int64_t now = clock_now_ns(CLOCK_REALTIME);
-
-	if (!source->counts || !serve_sample_is_due(&source->sample, now) ||
-	    (source->sample.phase == SERVE_SAMPLE_READS && !has_read_sample(source, now)))
-		return 0;
-	return next_phase(source, err);
-}
-
-/* ---- running programs ---- */
-
-/* The trace in memory: systemd-logind empties /dev/shm when the user logs out (RemoveIPC). */
-static bool is_removed(const struct serve_source *source)
-{
-	return access(taking_path(source->taking), F_OK) && errno == ENOENT;
-}
-
-static int read_programs(struct serve_source *source, struct kymo_err *err)
-{
-	const bool over = !source->taking || taking_is_over(source->taking);
-
-	if (source->taking && read_growing(source, err))
-		return is_removed(source) ? change_recorder(source, err) : -1;
-	if (look_at_counts(source, false, err))
-		return -1;
-	if (over)
-		return change_recorder(source, err);
-	if (!taking_no_room(source->taking, source->note, sizeof(source->note)))
-		source->note[0] = 0;
-	return sample(source, err);
-}
-
 static int read_whole(struct serve_source *source, struct kymo_err *err)
 {
 	int more;
@@ -333,8 +194,8 @@ static int read_whole(struct serve_source *source, struct kymo_err *err)
 int serve_source_read(struct serve_source *source, struct kymo_err *err)
 {
 	if (!source->to.trace)
-		return read_programs(source, err);
-	return source->growing ? read_growing(source, err) : read_whole(source, err);
+		return serve_source_programs(source, err);
+	return source->growing ? serve_source_grow(source, err) : read_whole(source, err);
 }
 
 /* ---- life cycle ---- */
@@ -375,7 +236,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 							     .context = source };
 	source->until = INT64_MIN;
 	source->growing = !options->trace;
-	status = options->trace ? open_trace(source, err) : begin_taking(source, err);
+	status = options->trace ? open_trace(source, err) : serve_source_begin(source, err);
 	if (status) {
 		serve_source_close(source);
 		return -1;
@@ -396,7 +257,7 @@ bool serve_source_is_over(const struct serve_source *source)
 
 int serve_source_end(struct serve_source *source, struct kymo_err *err)
 {
-	if (look_at_counts(source, true, err))
+	if (serve_source_look(source, true, err))
 		return -1;
 	if (!source->windows || (!source->growing && source->over))
 		return 0;
@@ -407,7 +268,7 @@ void serve_source_close(struct serve_source *source)
 {
 	if (!source)
 		return;
-	close_reader(source);
+	serve_source_drop(source);
 	serve_counts_close(source->counts);
 	taking_end(source->taking);
 	summary_limit_free(source->limit);
