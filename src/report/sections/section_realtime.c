@@ -18,8 +18,7 @@ static const struct table_column columns[] = {
 	{ "bytes", "Bytes" },	  { "peak_bytes", "Peak" }, { "growth_bytes", "Growth" },
 	{ "lock_ns", "Lock wait" }, { "holder", "Held by" }, { "holder_tid", NULL },
 	{ "major_faults", "From disk" }, { "call_ns", "In calls" }, { "longest_ns", "Longest" },
-	{ "first_at", "First at" },
-	{ "first_ns", NULL },
+	{ "first_at", "First at" }, { "first_ns", NULL },
 };
 
 static const char *const what[COSTS_KINDS] = {
@@ -33,10 +32,8 @@ struct subject {
 	const struct costs_sum *its;
 };
 
-/*
- * By number: callbacks of the model, then spans. Return: false behind the last one; subject->its
- * NULL: it did not run.
- */
+/* By number: callbacks of the model, then spans. Return: false behind the last one; subject->its
+ * NULL: it did not run. */
 static bool subject_at(const struct model *model, const struct costs *costs, unsigned i,
 		       struct subject *subject)
 {
@@ -150,16 +147,6 @@ static void cell_if(struct table *t, bool is_there, int64_t value,
 		table_none(t);
 }
 
-static void put_ns(struct table *t, int64_t ns)
-{
-	table_ns(t, ns);
-}
-
-static void put_count(struct table *t, int64_t count)
-{
-	table_i64(t, count);
-}
-
 /* "name (tid) in what", of the thread that had the mutex that was waited for longest. */
 static const char *holder_of(const struct model *model, const struct costs_holder *holder,
 			     char *text, unsigned size)
@@ -201,12 +188,12 @@ static void cells_of_kind(struct table *t, const struct model *model, const stru
 	cell_if(t, is_allocation, (int64_t)its->sum.bytes, table_bytes_i64);
 	cell_if(t, is_allocation, its->sum.peak, table_bytes_i64);
 	cell_if(t, is_allocation, its->sum.growth, table_bytes_i64);
-	cell_if(t, is_lock, its->sum.lock_ns, put_ns);
+	cell_if(t, is_lock, its->sum.lock_ns, table_ns);
 	table_text(t, is_lock ? holder_of(model, holder, text, sizeof(text)) : NULL);
-	cell_if(t, is_lock && holder->tid, holder->tid, put_count);
-	cell_if(t, found->kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], put_count);
-	cell_if(t, found->call, found->call ? found->call->ns : 0, put_ns);
-	cell_if(t, found->call, found->call ? found->call->longest_ns : 0, put_ns);
+	cell_if(t, is_lock && holder->tid, holder->tid, table_i64);
+	cell_if(t, found->kind == COSTS_FAULT, (int64_t)its->sum.count[COSTS_MAJOR], table_i64);
+	cell_if(t, found->call, found->call ? found->call->ns : 0, table_ns);
+	cell_if(t, found->call, found->call ? found->call->longest_ns : 0, table_ns);
 }
 
 static void put_finding(struct report *report, const struct model *model,
@@ -267,9 +254,8 @@ static bool put_findings(struct report *report, const struct model *model,
 				    .most = call->most,
 				    .first_ns = call->first_ns,
 			    });
-		any = true;
 	}
-	return any;
+	return any || its->calls.count;
 }
 
 static bool print(struct report *report, const struct model *model, const struct costs *costs)
@@ -283,16 +269,19 @@ static bool print(struct report *report, const struct model *model, const struct
 	return any;
 }
 
-static const char *looked_at(const struct costs *costs, char text[LABEL_MAX])
+/* Return: @text. */
+static const char *looked_at(const struct costs *costs, char *text, size_t size)
 {
 	const bool libc = costs_seen(costs, COSTS_ALLOCATION),
 		   faults = costs_seen(costs, COSTS_FAULT);
 	const bool calls = costs_seen(costs, COSTS_CALL);
 
-	if (!libc && !faults && !calls)
-		return "nothing";
-	snprintf(text, LABEL_MAX, "%s%s%s%s%s", libc ? "allocations, mutexes" : "", libc && faults ? ", " : "",
-		 faults ? "page faults" : "", (libc || faults) && calls ? ", " : "", calls ? "system calls" : "");
+	snprintf(text, size, "%s%s%s%s%s", libc ? "allocations, mutexes" : "",
+		 libc && faults ? ", " : "", faults ? "page faults" : "",
+		 (libc || faults) && calls ? ", " : "",
+		 calls            ? "system calls"
+		 : libc || faults ? ""
+				  : "nothing");
 	return text;
 }
 
@@ -359,8 +348,6 @@ static void tell_subject(struct report_realtime *told, uint64_t *most,
 /* For report_options.told_realtime. */
 static void tell(struct report *report, const struct model *model, const struct costs *costs)
 {
-	char text[LABEL_MAX];
-
 	for (unsigned i = 0; i < report->options->realtimes; i++) {
 		struct report_realtime *told = &report->options->told_realtime[i];
 		struct subject subject;
@@ -368,8 +355,7 @@ static void tell(struct report *report, const struct model *model, const struct 
 		uint64_t most = 0;
 
 		*told = (struct report_realtime){ 0 };
-		(void)snprintf(told->looked_at, sizeof(told->looked_at), "%s",
-			       looked_at(costs, text));
+		(void)looked_at(costs, told->looked_at, sizeof(told->looked_at));
 		(void)named_at(report, costs, i, &named);
 		for (unsigned j = 0; subject_at(model, costs, j, &subject); j++)
 			if (subject.its && subject.its->runs && is_named(&named, &subject))
@@ -405,7 +391,8 @@ void report_realtime(struct report *report)
 	char text[LABEL_MAX];
 
 	print_own_names(report, costs);
-	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs, text));
+	table_value_text(report->table, "looked_at", "Looked at",
+			 looked_at(costs, text, sizeof(text)));
 	table_section(report->table, "realtime", "Real-time: what callbacks and spans did that real-time code avoids", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
 	if (report->options->told_realtime)
