@@ -67,17 +67,9 @@ static void ask_begin(uv_work_t *work)
 	struct steer *steer = work->data;
 
 	steer->rc = 0;
-	if (start_filters(&steer->start)) {
-		struct json_object *request = steer_request("filter", NULL);
-
-		json_object_object_add(request, "do", json_object_new_string("caret"));
-		for (unsigned i = 0; i < CARET_LISTS; i++)
-			if (steer->start.list[i])
-				json_object_object_add(
-					request, filter_caret_variable((enum filter_caret_list)i),
-					json_object_new_string(steer->start.list[i]));
-		steer->rc = steer_ask(steer->options.dir, request, NULL, &steer->err);
-	}
+	if (start_filters(&steer->start))
+		steer->rc = steer_ask(steer->options.dir, steer_filter_request(&steer->start), NULL,
+				      &steer->err);
 	if (steer->rc == 0)
 		steer->rc = steer_ask(steer->options.dir, steer_request("resume", &steer->ros),
 				      NULL, &steer->err);
@@ -93,9 +85,16 @@ static void ask_stop(uv_work_t *work)
 
 /* ---- on the loop's thread ---- */
 
-static void begin(struct steer *steer);
 static void begin_any(struct steer *steer);
-static void stop(struct steer *steer);
+static void after_stop(uv_work_t *work, int status);
+
+static void ask(struct steer *steer, enum step step, uv_work_cb work, uv_after_work_cb after)
+{
+	steer->step = step;
+	steer->work.data = steer;
+	(void)uv_queue_work(steer->options.loop, &steer->work, work,
+			    after); /* fails only without a callback */
+}
 
 /* Begins what was asked for during the last step. An End after a Start that waits cancels the
  * Start. */
@@ -106,7 +105,7 @@ static void begin_next(struct steer *steer)
 	if (ros_domains_limited(&steer->finish)) {
 		steer->ros = steer->finish;
 		steer->finish = (struct ros_domains){ 0 };
-		stop(steer);
+		ask(steer, STOPPING, ask_stop, after_stop);
 	} else if (ros_domains_limited(&steer->next)) {
 		steer->ros = steer->next;
 		steer->start = steer->next_start;
@@ -122,6 +121,17 @@ static void forget_next(struct steer *steer)
 	start_free(&steer->next_start);
 }
 
+/* @failed: why it did not begin, which all are told; NULL: it began. */
+static void end_begin(struct steer *steer, const struct kymo_err *failed)
+{
+	steer->step = IDLE;
+	start_free(&steer->start);
+	if (failed)
+		forget_next(steer);
+	steer->options.begun(steer->options.context, failed);
+	begin_next(steer);
+}
+
 static void after_begin(uv_work_t *work, int status)
 {
 	struct steer *steer = work->data;
@@ -129,12 +139,7 @@ static void after_begin(uv_work_t *work, int status)
 
 	if (status < 0)
 		(void)err_set(&err, KYMO_EXIT_FAILED, "%s", uv_strerror(status));
-	steer->step = IDLE;
-	start_free(&steer->start);
-	if (status < 0 || steer->rc < 0)
-		forget_next(steer);		/* all are told that it failed */
-	steer->options.begun(steer->options.context, status < 0 || steer->rc < 0 ? &err : NULL);
-	begin_next(steer);
+	end_begin(steer, status < 0 || steer->rc < 0 ? &err : NULL);
 }
 
 static void after_stop(uv_work_t *work, int status)
@@ -154,26 +159,7 @@ static void after_stop(uv_work_t *work, int status)
 
 static void begin(struct steer *steer)
 {
-	steer->step = BEGINNING;
-	steer->work.data = steer;
-	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin,
-			    after_begin); /* fails only without a callback */
-}
-
-static void stop(struct steer *steer)
-{
-	steer->step = STOPPING;
-	steer->work.data = steer;
-	(void)uv_queue_work(steer->options.loop, &steer->work, ask_stop, after_stop);
-}
-
-static void fail_begin(struct steer *steer, const struct kymo_err *err)
-{
-	steer->step = IDLE;
-	start_free(&steer->start);
-	forget_next(steer);
-	steer->options.begun(steer->options.context, err);
-	begin_next(steer);
+	ask(steer, BEGINNING, ask_begin, after_begin);
 }
 
 /* ---- our own recorder ---- */
@@ -202,7 +188,7 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int term_sig
 		return;
 	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder that was started for the Start ended with %s %d",
 		      term_signal ? "signal" : "status", term_signal ? term_signal : (int)status);
-	fail_begin(steer, &err);
+	end_begin(steer, &err);
 }
 
 static int spawn(struct steer *steer)
@@ -255,7 +241,7 @@ static void start_own(struct steer *steer)
 	if (rc == 0)
 		return;
 	(void)err_set(&err, KYMO_EXIT_FAILED, "cannot start a recorder: %s", uv_strerror(rc));
-	fail_begin(steer, &err);
+	end_begin(steer, &err);
 }
 
 bool steer_is_own(struct steer *steer, const struct domain_info *session)
@@ -295,7 +281,7 @@ static void begin_any(struct steer *steer)
 		start_own(steer);
 	} else {
 		(void)err_set(&err, KYMO_EXIT_EMPTY, "no recorder is running in %s any more", steer->options.dir->path);
-		fail_begin(steer, &err);
+		end_begin(steer, &err);
 	}
 }
 

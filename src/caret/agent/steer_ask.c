@@ -25,6 +25,19 @@ struct json_object *steer_request(const char *what, const struct ros_domains *ro
 	return request;
 }
 
+struct json_object *steer_filter_request(const struct start *start)
+{
+	struct json_object *request = steer_request("filter", NULL);
+
+	json_object_object_add(request, "do", json_object_new_string("caret"));
+	for (unsigned i = 0; i < CARET_LISTS; i++)
+		if (start->list[i])
+			json_object_object_add(request,
+					       filter_caret_variable((enum filter_caret_list)i),
+					       json_object_new_string(start->list[i]));
+	return request;
+}
+
 static bool has_recorder(const struct rundir *dir)
 {
 	struct domain_info session;

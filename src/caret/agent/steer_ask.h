@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "caret/agent/start.h"
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/runtime/rundir.h"
 
@@ -16,6 +17,10 @@ struct json_object;
 /** steer_request() - a request of the kind @what, for processes of @ros; NULL: for all. Return: to
  * be freed. */
 struct json_object *steer_request(const char *what, const struct ros_domains *ros);
+
+/** steer_filter_request() - the request to record what CARET's lists of @start select. Return: to
+ * be freed. */
+struct json_object *steer_filter_request(const struct start *start);
 
 /**
  * steer_ask() - send a request to the recorder of @dir; retries, since a new recorder needs a
