@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 #define NOBODY UINT64_MAX
 
@@ -39,12 +40,17 @@ struct capture {
 
 /* ---- times ---- */
 
+/* The time @ns of a file's host in the time of the trace. */
+static int64_t time_of(const struct capture *capture, unsigned file, int64_t ns)
+{
+	const int host = capture->host[file];
+
+	return ns + (host >= 0 ? align_shift(capture->align, (unsigned)host, ns) : 0);
+}
+
 int64_t capture_time(const struct capture *capture, const struct capture_packet *packet)
 {
-	const int host = capture->host[packet->file];
-
-	return packet->ns +
-	       (host >= 0 ? align_shift(capture->align, (unsigned)host, packet->ns) : 0);
+	return time_of(capture, packet->file, packet->ns);
 }
 
 static void find_hosts(struct capture *capture)
@@ -58,14 +64,8 @@ static void find_hosts(struct capture *capture)
 		for (unsigned i = 0; source->host && i < align_count(capture->align); i++)
 			if (!strcmp(align_host(capture->align, i)->name, source->host))
 				capture->host[file] = (int)i;
-		capture->first_ns[file] = source->first_ns;
-		capture->last_ns[file] = source->last_ns;
-		if (capture->host[file] >= 0) {
-			capture->first_ns[file] += align_shift(
-				capture->align, (unsigned)capture->host[file], source->first_ns);
-			capture->last_ns[file] += align_shift(
-				capture->align, (unsigned)capture->host[file], source->last_ns);
-		}
+		capture->first_ns[file] = time_of(capture, file, source->first_ns);
+		capture->last_ns[file] = time_of(capture, file, source->last_ns);
 	}
 }
 
@@ -199,16 +199,6 @@ static struct message *find_message(struct capture *capture, const struct captur
 	return only;
 }
 
-static void earlier(int64_t *least, int64_t ns)
-{
-	*least = !*least || ns < *least ? ns : *least;
-}
-
-static void later(int64_t *most, int64_t ns)
-{
-	*most = ns > *most ? ns : *most;
-}
-
 /* Without hosts, the capture is of the one host that there is: the sender's, and the receiver's. */
 static bool is_of_host(const struct capture *capture, const struct capture_packet *packet,
 		       const struct model_publisher *publisher)
@@ -232,13 +222,13 @@ static void add_packet(struct capture *capture, struct message *message,
 	if (at_sender)
 		its->bytes += packet->bytes;
 	if (at_sender)
-		earlier(&its->first_ns, ns);
+		its->first_ns = its->first_ns ? lesser(its->first_ns, ns) : ns;
 	if (at_sender && packet->again)
-		later(&its->again_ns, ns);
+		its->again_ns = larger(its->again_ns, ns);
 	if (at_sender && !packet->seen)
-		later(&its->last_ns, ns);
+		its->last_ns = larger(its->last_ns, ns);
 	if (at_receiver && !packet->seen)
-		later(&its->arrived_ns, ns);
+		its->arrived_ns = larger(its->arrived_ns, ns);
 }
 
 /*
