@@ -51,10 +51,7 @@ enum handle {
 	HANDLE_GROUP,
 	HANDLE_RMW_SERVICE,
 	HANDLE_RMW_CLIENT,
-	/*
-	 * Facts about an rcl or rmw handle; their events may come before the init event of the
-	 * object.
-	 */
+	/* Facts about an rcl or rmw handle, whose events may come before its init event. */
 	HANDLE_GID_PUBLISHER,
 	HANDLE_GID_SUBSCRIPTION,
 	HANDLE_GID_CLIENT,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 /* ---- memory: the first failure is remembered and ends model_event() ---- */
 
@@ -90,19 +91,10 @@ void model_handle_drop(struct model *model, const struct process *process, enum 
 	map_del(&model->handles, address, model_scope_of(process, kind));
 }
 
-static uint64_t text_hash(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-	return hash;
-}
-
 struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name)
 {
 	const char *text = name->present && name->bytes ? name->bytes : "";
-	uint64_t hash = text_hash(text), probe = 0;
+	uint64_t hash = text_hash(TEXT_HASH, text), probe = 0;
 	struct topic *topic;
 
 	while ((topic = map_get(&model->topics, hash, probe)) && strcmp(topic->pub.name, text) != 0)
@@ -123,7 +115,7 @@ struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value
 const char *model_word(struct model *model, const struct kymo_ctf_value *value)
 {
 	const char *text = value->present && value->bytes ? value->bytes : "", *word;
-	uint64_t hash = text_hash(text), probe = 0;
+	uint64_t hash = text_hash(TEXT_HASH, text), probe = 0;
 
 	while ((word = map_get(&model->words, hash, probe)) && strcmp(word, text) != 0)
 		probe++;
