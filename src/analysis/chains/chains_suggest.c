@@ -251,9 +251,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (node && worker && open)
 		count_run(worker, node, instance->callback, open);
 	free(open);
-	if (!node)
-		return;
-	place = place_of(node, instance->callback);
+	place = node ? place_of(node, instance->callback) : KEPT_MAX;
 	if (place == KEPT_MAX)
 		return;
 	node->ended[place]++;
