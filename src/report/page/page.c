@@ -19,6 +19,29 @@ void page_put_text(struct page *page, const char *key, const char *text)
 	json_text_some_string(&page->json, key, text);
 }
 
+void page_put_segments(struct page *page, const struct histogram *part, const char *const *what,
+		       unsigned parts)
+{
+	struct json_text *json = &page->json;
+
+	json_text_open(json, "segments", '[');
+	for (unsigned i = 0; i < parts; i++) {
+		json_text_open(json, NULL, '{');
+		json_text_string(json, "what", what[i]);
+		json_text_u64(json, "p50", histogram_quantile(&part[i], 0.5));
+		json_text_u64(json, "p99", histogram_quantile(&part[i], 0.99));
+		json_text_u64(json, "max", part[i].max);
+		json_text_u64(json, "sum", part[i].sum);
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
+const char *page_node_name(const struct model_service *of)
+{
+	return of && of->node ? of->node->full_name : "";
+}
+
 /* With the kernel's events, `kymo why` knows more of what held up the first finding. */
 static void ask_cause(struct page *page)
 {

@@ -3,44 +3,17 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "report/page/page_calls.h"
 #include "report/page/page_internal.h"
 
-static const char *part_name(enum page_call_part part)
-{
-	static const char *const names[] = {
-		[PAGE_CALL_WAY] = "request_way",        [PAGE_CALL_WAIT] = "request_wait",
-		[PAGE_CALL_TAKE] = "request_take",      [PAGE_CALL_RUN] = "served",
-		[PAGE_CALL_ANSWER] = "answering",       [PAGE_CALL_BACK] = "response_way",
-		[PAGE_CALL_BACK_WAIT] = "response_wait", [PAGE_CALL_AWAY] = "away",
-	};
-
-	return names[part];
-}
-
-static void put_segments(struct page *page, const struct page_service *service)
-{
-	struct json_text *json = &page->json;
-
-	json_text_open(json, "segments", '[');
-	for (unsigned i = 0; i < PAGE_CALL_PARTS; i++) {
-		const struct histogram *h = &service->part[i];
-
-		json_text_open(json, NULL, '{');
-		json_text_string(json, "what", part_name(i));
-		json_text_u64(json, "p50", histogram_quantile(h, 0.5));
-		json_text_u64(json, "p99", histogram_quantile(h, 0.99));
-		json_text_u64(json, "max", h->max);
-		json_text_u64(json, "sum", h->sum);
-		json_text_close(json, '}');
-	}
-	json_text_close(json, ']');
-}
-
-static const char *node_name(const struct model_service *of)
-{
-	return of && of->node ? of->node->full_name : "";
-}
+/* The words of src/page/parts.js. */
+static const char *const part_name[PAGE_CALL_PARTS] = {
+	[PAGE_CALL_WAY] = "request_way",         [PAGE_CALL_WAIT] = "request_wait",
+	[PAGE_CALL_TAKE] = "request_take",       [PAGE_CALL_RUN] = "served",
+	[PAGE_CALL_ANSWER] = "answering",        [PAGE_CALL_BACK] = "response_way",
+	[PAGE_CALL_BACK_WAIT] = "response_wait", [PAGE_CALL_AWAY] = "away",
+};
 
 /* Each: [begin, total, id, client's node, service's node, handled after, handled, each part ...];
  * the nodes are numbers in "names". */
@@ -83,9 +56,10 @@ static void put_worst(struct page *page, const struct page_service *service, uns
 	json_text_open(json, "worst", '[');
 	for (unsigned i = 0; i < count; i++) {
 		const struct page_call *call = &service->worst[i];
-		const int client = number_of(name, &names, node_name(call->client));
+		const int client = number_of(name, &names, page_node_name(call->client));
 
-		put_call(page, call, client, number_of(name, &names, node_name(call->service)));
+		put_call(page, call, client,
+			 number_of(name, &names, page_node_name(call->service)));
 	}
 	json_text_close(json, ']');
 	json_text_open(json, "names", '[');
@@ -100,9 +74,7 @@ static int by_longest(const void *a, const void *b)
 	const struct page_service *x = *(const struct page_service *const *)a;
 	const struct page_service *y = *(const struct page_service *const *)b;
 
-	if (x->total.max != y->total.max)
-		return x->total.max < y->total.max ? 1 : -1;
-	return strcmp(x->name, y->name);
+	return ORDER(y->total.max, x->total.max) ?: strcmp(x->name, y->name);
 }
 
 static void put_service(struct page *page, const struct page_service *service, unsigned most)
@@ -115,7 +87,7 @@ static void put_service(struct page *page, const struct page_service *service, u
 	json_text_some_i64(json, "error", service->error_ns);
 	page_put_distribution(page, "served", &service->served);
 	page_put_distribution(page, "handled", &service->handled);
-	put_segments(page, service);
+	page_put_segments(page, service->part, part_name, PAGE_CALL_PARTS);
 	put_worst(page, service, most);
 	json_text_close(json, '}');
 }

@@ -150,39 +150,10 @@ PASS_LISTENER(page_goals);
 /* ---- what the page gets ---- */
 
 /* The words of src/page/parts.js. */
-static const char *part_word(enum model_goal_part part)
-{
-	static const char *const words[MODEL_GOAL_PARTS] = {
-		"goal_way", "accepting",  "beginning", "executing", "canceling",
-		"keeping",  "result_way", "asking",    "awaiting",
-	};
-
-	return words[part];
-}
-
-static void put_segments(struct page *page, const struct page_action *action)
-{
-	struct json_text *json = &page->json;
-
-	json_text_open(json, "segments", '[');
-	for (unsigned i = 0; i < MODEL_GOAL_PARTS; i++) {
-		const struct histogram *h = &action->part[i];
-
-		json_text_open(json, NULL, '{');
-		json_text_string(json, "what", part_word(i));
-		json_text_u64(json, "p50", histogram_quantile(h, 0.5));
-		json_text_u64(json, "p99", histogram_quantile(h, 0.99));
-		json_text_u64(json, "max", h->max);
-		json_text_u64(json, "sum", h->sum);
-		json_text_close(json, '}');
-	}
-	json_text_close(json, ']');
-}
-
-static const char *node_name(const struct model_service *of)
-{
-	return of && of->node ? of->node->full_name : "";
-}
+static const char *const part_word[MODEL_GOAL_PARTS] = {
+	"goal_way", "accepting",  "beginning", "executing", "canceling",
+	"keeping",  "result_way", "asking",    "awaiting",
+};
 
 /* [begin, total, id, uuid, status, client's node, server's node, feedback sent, received, handled,
  * start-up, each part ...] */
@@ -201,8 +172,8 @@ static void put_goal(struct page *page, const struct page_goal *goal)
 	json_text_u64(json, NULL, goal->id);
 	json_text_string(json, NULL, model_goal_uuid(goal->goal_id, uuid, sizeof(uuid)));
 	json_text_string(json, NULL, goal->status ? goal->status : "");
-	json_text_string(json, NULL, node_name(goal->client));
-	json_text_string(json, NULL, node_name(goal->server));
+	json_text_string(json, NULL, page_node_name(goal->client));
+	json_text_string(json, NULL, page_node_name(goal->server));
 	json_text_u64(json, NULL, goal->sent);
 	json_text_u64(json, NULL, goal->received);
 	json_text_i64(json, NULL, goal->handled_ns);
@@ -230,7 +201,7 @@ void page_put_goals(struct page *page)
 		json_text_i64(json, "entity", number);
 		json_text_u64(json, "whole", action->whole);
 		json_text_some_i64(json, "error", action->error_ns);
-		put_segments(page, action);
+		page_put_segments(page, action->part, part_word, MODEL_GOAL_PARTS);
 		json_text_open(json, "worst", '[');
 		for (unsigned k = 0; k < action->worsts && k < share; k++)
 			put_goal(page, &action->worst[k]);

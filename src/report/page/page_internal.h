@@ -56,6 +56,11 @@ struct page {
 /* A member that is a time since the origin. */
 void page_put_time(struct page *page, const char *key, int64_t ns);
 void page_put_text(struct page *page, const char *key, const char *text);
+/* The member "segments": the quantiles of each of @parts, and @what it is. */
+void page_put_segments(struct page *page, const struct histogram *part, const char *const *what,
+		       unsigned parts);
+/* The name of the node of a client or service; "": not known. */
+const char *page_node_name(const struct model_service *of);
 
 /* Read the trace again, but only the events that @passes bind. Return: 0, or -1 with report->err.
  */
