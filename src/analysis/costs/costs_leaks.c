@@ -11,6 +11,7 @@
 
 #include "analysis/costs/costs_internal.h"
 #include "base/array.h"
+#include "base/order.h"
 
 void costs_on_block(void *context, const struct memory_block *block)
 {
@@ -53,9 +54,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct costs_leak *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ORDER(x->ns, y->ns) ?: ORDER(x->address, y->address);
 }
 
 const struct costs_leak *costs_leaks(struct costs *costs, uint64_t *count)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 #define RUNS_FIRST 8u
 
@@ -131,9 +132,7 @@ static int by_start(const void *a, const void *b)
 	const struct waits_run *x = *(const struct waits_run *const *)a,
 			       *y = *(const struct waits_run *const *)b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ORDER(x->start_ns, y->start_ns) ?: ORDER(x->id, y->id);
 }
 
 /* The number of @history's first run that ends after @from_ns. */

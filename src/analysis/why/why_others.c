@@ -217,7 +217,7 @@ static int by_begin(const void *a, const void *b)
 {
 	const struct why_window *x = a, *y = b;
 
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return ORDER(x->begin_ns, y->begin_ns);
 }
 
 /* By their begin, and those that overlap as one. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 struct making {
 	struct architecture *architecture;
 	const struct model *model;
@@ -60,9 +62,7 @@ static int by_birth(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
-	if (x->born_ns != y->born_ns)
-		return x->born_ns < y->born_ns ? -1 : 1;
-	return x->object < y->object ? -1 : x->object > y->object;
+	return ORDER(x->born_ns, y->born_ns) ?: ORDER(x->object, y->object);
 }
 
 static int by_name(const void *a, const void *b)
@@ -309,9 +309,7 @@ static int by_address(const void *a, const void *b)
 	const struct model_executor *x = ((const struct item *)a)->object;
 	const struct model_executor *y = ((const struct item *)b)->object;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return by_birth(a, b);
+	return ORDER(x->address, y->address) ?: by_birth(a, b);
 }
 
 static void add_executors(struct making *m, const struct named *named)

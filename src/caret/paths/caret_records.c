@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/order.h"
 
 int64_t *records_add(struct records *records)
 {
@@ -69,9 +70,7 @@ static int by_value(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return ORDER(x->value, y->value) ?: ORDER(x->row, y->row);
 }
 
 /* The rows that have @column, sorted by it. Return: NULL: out of memory. */
@@ -155,9 +154,7 @@ static int by_left(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
-	if (x->left != y->left)
-		return x->left < y->left ? -1 : 1;
-	return x->right < y->right ? -1 : x->right > y->right;
+	return ORDER(x->left, y->left) ?: ORDER(x->right, y->right);
 }
 
 static int pair_up(const struct records *left, const struct key *lefts, size_t left_count,

@@ -10,6 +10,7 @@
 
 #include "caret/paths/caret_internal.h"
 #include "base/map.h"
+#include "base/order.h"
 
 /* An input, and its output. */
 struct entry {
@@ -94,9 +95,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct caret_response *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->value_ns < y->value_ns ? -1 : x->value_ns > y->value_ns;
+	return ORDER(x->start_ns, y->start_ns) ?: ORDER(x->value_ns, y->value_ns);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "caret/paths/caret_internal.h"
 
 /* ---- the ends of a hop ---- */
@@ -194,9 +195,7 @@ static int by_id(const void *a, const void *b)
 {
 	const struct arrival *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->callback_ns < y->callback_ns ? -1 : x->callback_ns > y->callback_ns;
+	return ORDER(x->id, y->id) ?: ORDER(x->callback_ns, y->callback_ns);
 }
 
 /* All arrivals at a hop, sorted by id. Return: NULL: out of memory. */

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/io.h"
 #include "base/now.h"
+#include "base/order.h"
 #include "cli/input/kept_key.h"
 
 #define MAGIC 0x6b657075u /* of this machine's byte order */
@@ -196,9 +197,7 @@ static int by_use(const void *left, const void *right)
 	const struct timespec *a = &((const struct file *)left)->used,
 			      *b = &((const struct file *)right)->used;
 
-	if (a->tv_sec != b->tv_sec)
-		return a->tv_sec < b->tv_sec ? -1 : 1;
-	return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+	return ORDER(a->tv_sec, b->tv_sec) ?: ORDER(a->tv_nsec, b->tv_nsec);
 }
 
 /* Those that nobody asked for longest go first, until there is room for @size bytes. */

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "ctf/format/lock.h"
 #include "ctf/read/stream_impl.h"
@@ -294,13 +295,8 @@ static int by_identity(const void *a, const void *b)
 	const struct ctf_stream *x = *(struct ctf_stream *const *)a;
 	const struct ctf_stream *y = *(struct ctf_stream *const *)b;
 
-	if (x->class->id != y->class->id)
-		return x->class->id < y->class->id ? -1 : 1;
-	if (x->packet.instance != y->packet.instance)
-		return x->packet.instance < y->packet.instance ? -1 : 1;
-	if (x->packet.begin != y->packet.begin)
-		return x->packet.begin < y->packet.begin ? -1 : 1;
-	return strcmp(x->info.path, y->info.path);
+	return ORDER(x->class->id, y->class->id) ?: ORDER(x->packet.instance, y->packet.instance) ?:
+	       ORDER(x->packet.begin, y->packet.begin) ?: strcmp(x->info.path, y->info.path);
 }
 
 static bool same_stream(struct ctf_stream *x, struct ctf_stream *y)

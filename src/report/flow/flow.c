@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "report/flow/flow_internal.h"
 #include "report/report_ways.h"
@@ -96,11 +97,7 @@ static int by_length(const void *a, const void *b)
 	const struct chains_path *x = *(const struct chains_path *const *)a;
 	const struct chains_path *y = *(const struct chains_path *const *)b;
 
-	if (x->hops != y->hops)
-		return x->hops < y->hops ? 1 : -1;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return ORDER(y->hops, x->hops) ?: ORDER(y->count, x->count) ?: ORDER(x->index, y->index);
 }
 
 /* Rows. A chain that is named by its number may be in none of the first. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/flow/flow_internal.h"
 #include "summary/summary.h"
 
@@ -35,11 +36,7 @@ static int by_first(const void *a, const void *b)
 	const struct named *x = a, *y = b;
 	const uint64_t of_x = worst_of(x->path), of_y = worst_of(y->path);
 
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	if (of_x != of_y)
-		return of_x < of_y ? 1 : -1;
-	return (x->at > y->at) - (x->at < y->at);
+	return ORDER(x->first, y->first) ?: ORDER(of_y, of_x) ?: ORDER(x->at, y->at);
 }
 
 /* They are sorted by their labels. */

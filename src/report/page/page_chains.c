@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "report/page/page_internal.h"
 
 struct chain {
@@ -15,9 +16,7 @@ static int by_longest(const void *a, const void *b)
 	const struct chain *x = a, *y = b;
 	const uint64_t p = x->path->stats->total.max, q = y->path->stats->total.max;
 
-	if (p != q)
-		return p < q ? 1 : -1;
-	return x->number - y->number;
+	return ORDER(q, p) ?: x->number - y->number;
 }
 
 static void put_step(struct page *page, const struct chains_path *step)

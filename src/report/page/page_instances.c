@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "report/page/page_instances_internal.h"
 
 #define OF_CHAINS (PAGE_INSTANCES / 2)
@@ -105,9 +106,7 @@ static int by_excess(const void *a, const void *b)
 {
 	const struct page_candidate *x = a, *y = b;
 
-	if (x->excess_ns != y->excess_ns)
-		return x->excess_ns < y->excess_ns ? 1 : -1;
-	return x->number - y->number;
+	return ORDER(y->excess_ns, x->excess_ns) ?: x->number - y->number;
 }
 
 static void drop_longest(struct page_around *around)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "report/page/page_internal.h"
 
 #define COLUMNS_LEAST 40u
@@ -258,9 +259,7 @@ static int by_longest(const void *a, const void *b)
 {
 	const struct gaps *x = a, *y = b;
 
-	if (x->interval->max != y->interval->max)
-		return x->interval->max < y->interval->max ? 1 : -1;
-	return x->number - y->number;
+	return ORDER(y->interval->max, x->interval->max) ?: x->number - y->number;
 }
 
 /* Of the topics with the longest gaps. */

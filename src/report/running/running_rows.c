@@ -5,6 +5,7 @@
 
 #include "analysis/chains/chains.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "report/running/running_internal.h"
 
 /* What a row is sorted by, largest first. */
@@ -52,9 +53,7 @@ static int by_key(const void *a, const void *b)
 {
 	const struct running_row *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	return strcmp(x->name, y->name);
+	return ORDER(y->key, x->key) ?: strcmp(x->name, y->name);
 }
 
 static int by_name(const void *a, const void *b)

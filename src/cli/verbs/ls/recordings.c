@@ -12,6 +12,7 @@
 
 #include "accounts/accounts.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "cli/input/found.h"
 #include "ctf/read/reader.h"
@@ -210,9 +211,7 @@ static int newest_first(const void *a, const void *b)
 {
 	const struct recording *x = a, *y = b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? 1 : -1;
-	return strverscmp(y->path, x->path);
+	return ORDER(y->begin_ns, x->begin_ns) ?: strverscmp(y->path, x->path);
 }
 
 int recordings_find(struct recordings *recordings, const char *directory, struct kymo_err *err)

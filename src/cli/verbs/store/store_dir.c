@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/order.h"
 
 #define MARK "kymo-store"
 #define TIME "time"
@@ -127,9 +128,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct store_commit *a = left, *b = right;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return strcmp(a->id, b->id);
+	return ORDER(a->time, b->time) ?: strcmp(a->id, b->id);
 }
 
 int store_dir_read(struct store_dir *store, const char *path, struct kymo_err *err)
