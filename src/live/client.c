@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "live/client_internal.h"
 
@@ -65,17 +66,12 @@ void client_ask_index(struct client *client, struct live_stream *stream, struct 
 
 /* ---- requests that are due ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int64_t poll_ns(const struct client *client)
 {
 	const int64_t each = client->stream_count * CLIENT_POLL_EACH_NS;
 	const int64_t least = client->relay_tells ? CLIENT_TOLD_POLL_NS : CLIENT_POLL_NS;
 
-	return each < least ? least : earlier(each, CLIENT_POLL_MOST_NS);
+	return each < least ? least : lesser(each, CLIENT_POLL_MOST_NS);
 }
 
 int64_t client_poll_at(const struct client *client)
@@ -93,7 +89,7 @@ static int64_t tick_streams(struct client *client, int64_t next, struct wire_out
 		    (client->gathers && !stream->catches))
 			continue;
 		if (stream->due_ns > client->now_ns)
-			next = earlier(next, stream->due_ns);
+			next = lesser(next, stream->due_ns);
 		else if (retries)
 			client_fetch(client, stream, out);
 		else
@@ -105,7 +101,7 @@ static int64_t tick_streams(struct client *client, int64_t next, struct wire_out
 		if (trace->due_ns <= client->now_ns)
 			client_ask_metadata(client, trace, out);
 		else
-			next = earlier(next, trace->due_ns);
+			next = lesser(next, trace->due_ns);
 	}
 	return next;
 }
@@ -135,7 +131,7 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 		client_ask_streams(client, out);
 		client->due_ns = client_poll_at(client);
 	}
-	next = tick_streams(client, client->asked_streams ? later : earlier(later, client->due_ns),
+	next = tick_streams(client, client->asked_streams ? later : lesser(later, client->due_ns),
 			    out);
 	if (client->relay_tells && !client->gathers && !client->request_count)
 		client_ask(client, out, WIRE_VIEWER_WAIT, 0, NULL, 0);
@@ -152,9 +148,9 @@ static void look(struct client *client)
 	client->looked_ns = at;
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next)
 		if (stream->state == STREAM_WAITS)
-			stream->due_ns = earlier(stream->due_ns, at);
+			stream->due_ns = lesser(stream->due_ns, at);
 	if (!client->stream_count)	/* others are announced with the streams that exist */
-		client->due_ns = earlier(client->due_ns, at);
+		client->due_ns = lesser(client->due_ns, at);
 }
 
 enum reply_result client_on_wait(struct client_reply *reply)

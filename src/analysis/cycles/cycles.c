@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/order.h"
 
 #define PIECES_MAX 4096u	/* runs in one stretch that are kept individually */
 
@@ -201,16 +202,6 @@ static void charge(struct cycles *cycles, uint32_t index, int64_t part_ns, int64
 	callback->count += (double)count * ((double)part_ns / (double)ns);
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The thread was on a CPU for @ns until now, and the counter counted @count. */
 static void stretch(struct cycles *cycles, struct cycles_self *self, int64_t now_ns, int64_t ns,
 		    int64_t count)
@@ -226,11 +217,12 @@ static void stretch(struct cycles *cycles, struct cycles_self *self, int64_t now
 		self->pub.outside += !inside;
 		if (counts && inside)
 			charge(cycles, piece->callback,
-			       least(piece->ns, piece->to_ns - later(piece->from_ns, from_ns)), ns,
-			       count);
+			       lesser(piece->ns,
+				      piece->to_ns - larger(piece->from_ns, from_ns)),
+			       ns, count);
 	}
 	for (const struct cycles_open *open = self->open; counts && open; open = open->outer)
-		charge(cycles, open->callback, now_ns - later(open->from_ns, from_ns), ns, count);
+		charge(cycles, open->callback, now_ns - larger(open->from_ns, from_ns), ns, count);
 	self->pieces = 0;
 	if (counts) {
 		self->pub.sum.count += (double)count;

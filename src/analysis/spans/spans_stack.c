@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 /* Open spans of one thread on custom tracks; at the limit the oldest one is ended. */
 #define AWAYS_MAX 4096
@@ -19,11 +20,6 @@
 static struct stack *stack_of(struct user_thread *thread, struct user_track *track)
 {
 	return track ? &track->stack : &thread->stack;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* ---- spans of a thread on custom tracks ---- */
@@ -62,7 +58,7 @@ static void pop(struct spans *spans, struct stack *stack, struct user_track *tra
 	event.thread = open->owner->thread;
 	event.track = track ? &track->pub : NULL;
 	event.begin_ns = open->begin_ns;
-	event.ns = later(ns, open->last_ns);
+	event.ns = larger(ns, open->last_ns);
 	event.self_ns = event.ns - event.begin_ns - open->inner_ns;
 	event.unfinished = !end;
 	if (stack->count) {
@@ -148,7 +144,7 @@ void spans_begin(struct spans *spans, struct user_thread *owner, struct user_tra
 	if (track && owner->aways == AWAYS_MAX)
 		close_oldest_away(spans, owner, event.ns);
 	if (stack->count)
-		event.ns = later(event.ns, stack->open[stack->count - 1].last_ns);
+		event.ns = larger(event.ns, stack->open[stack->count - 1].last_ns);
 	open = push(spans, stack);
 	if (!open)
 		return;

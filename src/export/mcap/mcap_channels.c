@@ -16,19 +16,10 @@ struct series {
 	char name[]; /* prefix and name, or the topic */
 };
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* @same: set to how many other names have this hash. */
 static struct series *find(const struct map *map, const char *name, uint64_t *same)
 {
-	const uint64_t hash = hash_text(name);
+	const uint64_t hash = text_hash(TEXT_HASH, name);
 	struct series *series;
 
 	*same = 0;
@@ -47,7 +38,7 @@ static bool keep(struct writer *writer, struct map *map, const char *name, uint6
 		series->channel = channel;
 		memcpy(series->name, name, size);
 	}
-	if (!series || map_put(map, hash_text(name), same, series) < 0) {
+	if (!series || map_put(map, text_hash(TEXT_HASH, name), same, series) < 0) {
 		free(series);
 		writer->failed = true;
 		return false;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 
 /* As text, a path that is reported in one line is named by its two ends. */
@@ -86,11 +87,6 @@ static const struct table_column response_columns[] = {
 	{ "mean_ns", "Mean" }, { "p50_ns", "p50" }, { "p99_ns", "p99" }, { "max_ns", "Max" },
 	{ "sum_ns", NULL }, { "error_ns", NULL }, { "rows", NULL }, { "complete", NULL }, { "reversed", NULL },
 };
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 /*
  * Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is.
