@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/err.h"
 
 struct entry {
 	const char *name, *meaning;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "accounts/accounts.h"
-#include "base/array.h"
 #include "base/json_text.h"
 #include "compare/compare_words.h"
 #include "page/page_file.h"

@@ -7,7 +7,6 @@
  * PART_LEAST of what the chain grew by.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

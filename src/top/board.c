@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and slices. See board.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

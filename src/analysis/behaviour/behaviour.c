@@ -8,7 +8,6 @@
  * look into an array. An event that ends something and begins it again does so in that order.
  */
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/behaviour/behaviour_internal.h"
-#include "base/text.h"
 
 #define OPERAND_MAX 1024u
 

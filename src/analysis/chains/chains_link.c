@@ -11,7 +11,6 @@
  *                        |<------->| cached                  the first run still is the latest ended
  *                        |<------------------------->| cached
  */
-#include <stdlib.h>
 
 #include "analysis/chains/chains_internal.h"
 

@@ -7,7 +7,6 @@
  * look-up, however many paths there are. A path is created when a message follows it for the first
  * time.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"

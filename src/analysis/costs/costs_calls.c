@@ -2,7 +2,6 @@
 /* System calls of runs, by name; see costs.h. */
 #include "analysis/costs/costs_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

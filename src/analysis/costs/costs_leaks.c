@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "analysis/costs/costs_internal.h"
-#include "base/array.h"
 #include "base/order.h"
 
 void costs_on_block(void *context, const struct memory_block *block)

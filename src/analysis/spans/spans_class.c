@@ -7,7 +7,6 @@
 #include "base/array.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 512	/* of a category or name; a longer one is damage */

@@ -8,7 +8,6 @@
  */
 #include "analysis/spans/spans_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

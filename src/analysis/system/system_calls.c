@@ -3,7 +3,6 @@
 #include "analysis/system/system_calls.h"
 #include "base/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct calls_thread {

@@ -3,8 +3,6 @@
 #include "analysis/system/system_faults.h"
 #include "base/array.h"
 
-#include <stdlib.h>
-
 /* A longer time between two faults contains other work. */
 #define AROUND_MAX_NS 3000
 #define AROUND_QUANTILE 0.25

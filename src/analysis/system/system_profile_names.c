@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of functions and callbacks of a profile; see system_profile.h. */
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/model/model.h"

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 static struct tables *tables_new(const char *const *path, unsigned paths)
 {
 	struct tables *tables = calloc(1, sizeof(*tables));

@@ -5,7 +5,6 @@
  */
 #include "analysis/tables/tables_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

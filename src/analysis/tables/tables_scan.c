@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/stats/stats_windows.h"
-#include "base/array.h"
 
 #define TICK_EVENTS 0xffffu	/* a power of two minus one */
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/text.h"
 #include "caret/paths/architecture_keys.h"
 #include "yaml/yaml_file.h"
 

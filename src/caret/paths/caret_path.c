@@ -11,7 +11,6 @@
  * latest message. The path's rows are then joined with each of these tables in turn.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

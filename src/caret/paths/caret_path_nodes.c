@@ -3,7 +3,6 @@
  * The nodes of a path. A node joins the callbacks of its subscription with its publications, by the
  * rule of its message context.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

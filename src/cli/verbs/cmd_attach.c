@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo attach`: makes running programs traceable that were started without kymo. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "attach/attach.h"

@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/table/table.h"
-#include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "cli/verbs/ls/recordings.h"

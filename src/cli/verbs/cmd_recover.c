@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo recover`: what processes that died left in shared memory becomes a trace. */
-#include <stdio.h>
 
 #include "cli/common/common.h"
 #include "cli/verbs/record/recorded.h"

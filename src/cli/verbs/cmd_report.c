@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo report: which callback was slow, which message late, and which callback it waited for. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/input/found.h"
 #include "cli/input/input_captures.h"
 #include "cli/input/answer.h"

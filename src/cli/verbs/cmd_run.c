@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo serve: windows of the summary over HTTP. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/common.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo why: where the time of the worst instance of a chain or a callback went. */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

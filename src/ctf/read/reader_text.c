@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "ctf/read/reader_print.h"
 

@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "ctf/tsdl/tsdl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A block under construction; only the parts that belong to its kind are used. */

@@ -3,7 +3,6 @@
 #include "ctf/write/writer_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,6 @@
 
 #include "analysis/behaviour/behaviour.h"
 
-#include <stdlib.h>
-
 #define PROGRESS_EVENTS (1u << 16)
 #define CLOCK_FIT_NS 1000000000		/* a reading that differs by more is of another clock */
 

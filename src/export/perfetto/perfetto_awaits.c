@@ -6,8 +6,6 @@
  */
 #include "export/perfetto/perfetto_lanes.h"
 
-#include "base/text.h"
-
 /* differs from the numbers of programs before they are mixed */
 #define AWAIT_FLOWS (UINT64_C(3) << 61)
 #define AWAITS_OF_ONE 512u /* more than any coroutine has */

@@ -2,10 +2,6 @@
 /* Messages, lifecycle states and losses of the model become instants, slices and arrows. */
 #include "export/perfetto/perfetto_internal.h"
 
-#include <stdlib.h>
-
-#include "base/text.h"
-
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
 {
 	int64_t ns = (int64_t)((uint64_t)epoch_ns - (uint64_t)exporter->offset_ns);

@@ -4,7 +4,6 @@
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LABEL_MAX 512	/* bytes of a track's or callback's name */

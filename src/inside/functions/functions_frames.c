@@ -16,7 +16,6 @@
 #ifdef __aarch64__
 
 #include <dlfcn.h>
-#include <stddef.h>
 
 #include "inside/functions/functions_pg.h"
 #include "inside/tracer/tracer_calm.h"

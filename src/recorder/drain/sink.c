@@ -2,7 +2,6 @@
 /* Rounds of draining, handing a packet to every sink, and what each of them misses. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

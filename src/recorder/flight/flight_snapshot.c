@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a snapshot is taken, and its writing between the rounds of draining. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "accounts/accounts.h"

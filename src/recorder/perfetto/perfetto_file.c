@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/now.h"
 #include "base/thread.h"
 #include "recorder/perfetto/perfetto_internal.h"

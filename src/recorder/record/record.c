@@ -2,7 +2,6 @@
 #include "recorder/record/record.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <uv.h>

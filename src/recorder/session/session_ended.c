@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/json_text.h"
-#include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
 #define ENDED_KEPT 256

@@ -2,13 +2,10 @@
 /* A process of a session: its state, its rings to the sinks, and whether it still lives. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "abi/points.h"
-#include "base/array.h"
 #include "recorder/drain/sink_list.h"
 #include "recorder/filter/filter.h"
 #include "recorder/runtime/initlog_cursor.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Serves the requests of callers of include/kymo/session.h, on the session's thread; of their sinks
  * in session_inside_sinks.c. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/own/own_sink.h"

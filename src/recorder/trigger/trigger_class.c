@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an event class means to the triggers, decided once per process and id. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/trigger/trigger_internal.h"

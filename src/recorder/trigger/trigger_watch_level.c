@@ -4,7 +4,6 @@
  * messages of a slow topic. A window in which events were lost does not count. What is beyond its
  * limit is reported when that begins; as a part of "and" or of "for N times", once in each window.
  */
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "recorder/trigger/trigger_watch.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records become notes, if a condition needs them. Handles are looked up at once: their objects may
  * be gone later. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/trigger/trigger_watch.h"

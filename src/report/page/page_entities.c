@@ -3,8 +3,6 @@
  * those of the report, to the nanosecond; the buckets beside them are coarse. */
 #include <stdio.h>
 
-#include "base/array.h"
-#include "base/text.h"
 #include "report/page/page_internal.h"
 #include "summary/findings.h"
 #include "summary/summary_file.h"

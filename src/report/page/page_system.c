@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What talks to what, and where the page comes from. */
-#include <stdlib.h>
 
 #include "report/page/page_internal.h"
 

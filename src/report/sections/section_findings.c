@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first screen of the report, and the section of its findings. */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "report/first/first.h"
 #include "report/report_internal.h"
 

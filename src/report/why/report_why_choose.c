@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: whose instances are taken apart. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

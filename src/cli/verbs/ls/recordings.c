@@ -13,7 +13,6 @@
 #include "accounts/accounts.h"
 #include "base/array.h"
 #include "base/order.h"
-#include "base/text.h"
 #include "cli/input/found.h"
 #include "ctf/read/reader.h"
 #include "live/watch.h"

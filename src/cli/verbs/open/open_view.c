@@ -6,11 +6,9 @@
  */
 #include "cli/verbs/open/open_view.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/text.h"
 #include "cli/common/progress.h"
 #include "cli/input/input_traces.h"
 #include "cli/input/trace_time.h"
