@@ -6,9 +6,8 @@
  *       struct thread *thread = array_at(&threads, index, sizeof(*thread));
  *
  *   a list of one's own with a count and a capacity, that is appended to:
- *       if (!ARRAY_ROOM(list->item, list->count, list->capacity))
+ *       if (!ARRAY_ADD(list->item, list->count, list->capacity, item))
  *               return err_no_memory(err);
- *       list->item[list->count++] = item;
  *
  *   a buffer that must hold so many elements, for the caller to set:
  *       if (!ARRAY_FIT(text->bytes, text->size + more, text->room))
@@ -105,6 +104,15 @@ void array_free(struct array *array);
 
 /** ARRAY_ROOM() - ARRAY_FIT() for one element more than the @count that are in use. */
 #define ARRAY_ROOM(items, count, capacity) ARRAY_FIT(items, (size_t)(count) + 1, capacity)
+
+/**
+ * ARRAY_ADD() - append the value in the last argument. Return: true; false: as ARRAY_FIT().
+ */
+#define ARRAY_ADD(items, count, capacity, ...) \
+	(ARRAY_ROOM(items, count, capacity) && __extension__({ \
+		 (items)[(count)++] = (__VA_ARGS__); \
+		 true; \
+	 }))
 
 /**
  * QUEUE_ROOM() - the same for a queue, whose elements in use are @items[@first] to @items[@first +

@@ -186,10 +186,7 @@ static int judge_row(struct checking *c, const struct budget *budget,
 	row.verdict = of_runs(c, &row);
 	if (budget->op != BUDGET_WITHIN || row.verdict == CHECK_NOT_JUDGED)
 		say_why(c, &row);
-	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
-		return -1;
-	out->row[out->rows++] = row;
-	return 0;
+	return ARRAY_ADD(out->row, out->rows, out->capacity, row) ? 0 : -1;
 }
 
 /* ---- budgets about events ---- */
@@ -230,10 +227,7 @@ static int judge_told(struct checking *c, const struct budget *budget)
 		memcpy(row.why, told->why, sizeof(row.why));
 	}
 	row.verdict = of_runs(c, &row);
-	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
-		return -1;
-	out->row[out->rows++] = row;
-	return 0;
+	return ARRAY_ADD(out->row, out->rows, out->capacity, row) ? 0 : -1;
 }
 
 /* ---- one budget: all entities that it means ---- */
@@ -280,10 +274,7 @@ static int missing(struct checking *c, const struct budget *budget)
 			       nearest.name);
 	else
 		(void)snprintf(row.why, sizeof(row.why), "no run has it");
-	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
-		return -1;
-	out->row[out->rows++] = row;
-	return 0;
+	return ARRAY_ADD(out->row, out->rows, out->capacity, row) ? 0 : -1;
 }
 
 static int judge_budget(struct checking *c, const struct budget *budget)

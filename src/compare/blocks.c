@@ -112,9 +112,8 @@ static bool take_cells(struct side *side, const struct compare_row *row,
 		while (metric->unit == COMPARE_PER_SECOND ||
 		       histogram_next(&at->entity->histogram[metric->of], &bucket, &cell.value,
 				      &cell.count)) {
-			if (!ARRAY_ROOM(side->cell, side->cells, side->cells_size))
+			if (!ARRAY_ADD(side->cell, side->cells, side->cells_size, cell))
 				return false;
-			side->cell[side->cells++] = cell;
 			if (metric->unit == COMPARE_PER_SECOND)
 				break;
 		}

@@ -38,11 +38,10 @@ void ci_add(struct ci_suite *suite, enum ci_result result, const char *group, co
 	item.group = copy(suite, group);
 	item.name = copy(suite, name);
 	item.message = copy(suite, text);
-	if (!ARRAY_ROOM(suite->item, suite->count, suite->capacity)) {
+	if (!ARRAY_ADD(suite->item, suite->count, suite->capacity, item)) {
 		suite->failed = true;
 		return;
 	}
-	suite->item[suite->count++] = item;
 	suite->results[result]++;
 }
 

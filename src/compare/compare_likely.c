@@ -124,11 +124,9 @@ static bool fill(struct part_set *set, const struct summary *run)
 
 	for (unsigned i = 0; i < run->entities; i++) {
 		cut(&name, run->entity[i]);
-		for (unsigned p = 0; p < name.parts; p++) {
-			if (!ARRAY_ROOM(set->part, set->parts, set->size))
+		for (unsigned p = 0; p < name.parts; p++)
+			if (!ARRAY_ADD(set->part, set->parts, set->size, name.part[p]))
 				return false;
-			set->part[set->parts++] = name.part[p];
-		}
 	}
 	if (set->parts)
 		qsort(set->part, set->parts, sizeof(*set->part), part_order);
@@ -188,11 +186,9 @@ static bool add_vote(struct likely *l, const struct part *old, const struct part
 
 	while (i < l->votes && !(is_same(&l->vote[i].old, old) && is_same(&l->vote[i].new, new)))
 		i++;
-	if (i == l->votes) {
-		if (!ARRAY_ROOM(l->vote, l->votes, l->size))
-			return false;
-		l->vote[l->votes++] = (struct vote){ *old, *new, 0 };
-	}
+	if (i == l->votes &&
+	    !ARRAY_ADD(l->vote, l->votes, l->size, (struct vote){ *old, *new, 0 }))
+		return false;
 	l->vote[i].votes++;
 	return true;
 }

@@ -49,9 +49,9 @@ static bool gather(struct comparing *c)
 
 			if (!is_wanted(c, entity))
 				continue;
-			if (!ARRAY_ROOM(c->found, c->founds, c->capacity))
+			if (!ARRAY_ADD(c->found, c->founds, c->capacity,
+				       (struct compare_found){ entity, r }))
 				return false;
-			c->found[c->founds++] = (struct compare_found){ entity, r };
 		}
 	if (c->founds)
 		qsort(c->found, c->founds, sizeof(*c->found), compare_found_order);
@@ -157,10 +157,8 @@ static bool add_number(struct comparing *c, const struct compare_found *found)
 
 	if (base == new || !is_in_processes(found->entity))
 		return true;
-	if (!ARRAY_ROOM(out->number, out->numbers, c->numbers_size))
-		return false;
-	out->number[out->numbers++] = (struct compare_number){ found->entity, base, new };
-	return true;
+	return ARRAY_ADD(out->number, out->numbers, c->numbers_size,
+			 (struct compare_number){ found->entity, base, new });
 }
 
 static bool complete_row(struct comparing *c, struct compare_row *row,
@@ -233,13 +231,11 @@ static bool add_entity(struct comparing *c, const struct compare_found *found, u
 		return add_number(c, found);
 	}
 	if (in_base == 0 && count == news) {
-		if (!ARRAY_ROOM(out->appeared, out->appeareds, c->appeared_size))
+		if (!ARRAY_ADD(out->appeared, out->appeareds, c->appeared_size, found->entity))
 			return false;
-		out->appeared[out->appeareds++] = found->entity;
 	} else if (in_base == bases && count == bases) {
-		if (!ARRAY_ROOM(out->gone, out->gones, c->gone_size))
+		if (!ARRAY_ADD(out->gone, out->gones, c->gone_size, found->entity))
 			return false;
-		out->gone[out->gones++] = found->entity;
 	} else {
 		out->irregular++;
 	}

@@ -141,11 +141,10 @@ static void note_data(struct captures *captures, struct capture_packet *packet)
 
 void capture_add(struct captures *captures, const struct capture_packet *packet)
 {
-	if (!ARRAY_ROOM(captures->packet, captures->count, captures->size)) {
+	if (!ARRAY_ADD(captures->packet, captures->count, captures->size, *packet)) {
 		captures->failed = true;
 		return;
 	}
-	captures->packet[captures->count++] = *packet;
 	if (packet->kind == CAPTURE_REQUEST) {
 		captures->packet[captures->count - 1].source_ns = 0;
 		note_request(captures, packet);

@@ -85,11 +85,8 @@ void chains_resumes(struct chains *chains, struct chains_run *run,
 	awaits = awaits_of(chains, run->tokens);
 	if (!awaits)
 		return;
-	if (!ARRAY_ROOM(awaits->await, awaits->count, awaits->size)) {
-		chains->failed = true;
-		return;
-	}
-	awaits->await[awaits->count++] = coroutine->await[coroutine->awaits - 1];
+	chains->failed |= !ARRAY_ADD(awaits->await, awaits->count, awaits->size,
+				     coroutine->await[coroutine->awaits - 1]);
 }
 
 unsigned chains_awaits_until(const struct chains_token *token, int64_t end_ns, int64_t *ns)

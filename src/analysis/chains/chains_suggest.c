@@ -293,11 +293,7 @@ static void found(struct suggest *suggest, const struct suggestion *it)
 {
 	if (is_known(suggest, it))
 		return;
-	if (!ARRAY_ROOM(suggest->found, suggest->count, suggest->room)) {
-		suggest->failed = true;
-		return;
-	}
-	suggest->found[suggest->count++] = *it;
+	suggest->failed |= !ARRAY_ADD(suggest->found, suggest->count, suggest->room, *it);
 }
 
 static void find_gates(struct suggest *suggest, const struct model_callback *callback)

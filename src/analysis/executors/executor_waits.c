@@ -176,11 +176,10 @@ static void find_others(struct waits *waits, struct waits_wait *wait)
 			if (!model_callback_excludes(wait->instance->callback, run->callback,
 						     &assumed))
 				continue;
-			if (!ARRAY_ROOM(waits->other, waits->others, waits->others_size)) {
+			if (!ARRAY_ADD(waits->other, waits->others, waits->others_size, run)) {
 				waits->failed = true;
 				return;
 			}
-			waits->other[waits->others++] = run;
 		}
 	}
 	if (waits->others > 1)

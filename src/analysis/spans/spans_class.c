@@ -89,10 +89,10 @@ static const struct spans_name *declared_name(struct spans *spans, const char *e
 
 static int add_row(struct spans *spans, const char *event)
 {
-	if (!ARRAY_ROOM(spans->bind, spans->bind_count, spans->bind_room))
-		return -ENOMEM;
-	spans->bind[spans->bind_count++] = (struct kymo_ctf_bind){ .event = event };
-	return 0;
+	return ARRAY_ADD(spans->bind, spans->bind_count, spans->bind_room,
+			 (struct kymo_ctf_bind){ .event = event })
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int take_model_rows(struct spans *spans)

@@ -26,11 +26,8 @@ static struct stack *stack_of(struct user_thread *thread, struct user_track *tra
 static void away_add(struct spans *spans, struct user_thread *owner, struct user_track *track,
 		     uint64_t number)
 {
-	if (!ARRAY_ROOM(owner->away, owner->aways, owner->away_room)) {
-		spans->out_of_memory = true;
-		return;
-	}
-	owner->away[owner->aways++] = (struct away){ track, number };
+	spans->out_of_memory |= !ARRAY_ADD(owner->away, owner->aways, owner->away_room,
+					   (struct away){ track, number });
 }
 
 static void away_remove(struct user_thread *owner, uint64_t number)

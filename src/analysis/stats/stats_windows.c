@@ -79,11 +79,11 @@ static void on_started(void *context, const struct model_instance *instance)
 
 	if (!of)
 		return;
-	if (!ARRAY_ROOM(of->open, of->opens, of->open_size)) {
+	if (!ARRAY_ADD(of->open, of->opens, of->open_size,
+		       (struct open_run){ instance->id, instance->start_ns })) {
 		windows->failed = true;
 		return;
 	}
-	of->open[of->opens++] = (struct open_run){ instance->id, instance->start_ns };
 	windows->opens++;
 }
 

@@ -91,11 +91,7 @@ static void take_fault(void *context, const struct fault *fault)
 	if (!is_inside(cpu, fault->start_ns, fault->end_ns) ||
 	    !map_get(&cpu->threads, (uint32_t)fault->tid, fault->host))
 		return;
-	if (!ARRAY_ROOM(cpu->fault, cpu->fault_count, cpu->fault_size)) {
-		cpu->failed = true;
-		return;
-	}
-	cpu->fault[cpu->fault_count++] = *fault;
+	cpu->failed |= !ARRAY_ADD(cpu->fault, cpu->fault_count, cpu->fault_size, *fault);
 }
 
 /* Keeps a system call that returned, or that had not returned at the end of the trace. */
@@ -107,11 +103,7 @@ static void take_call(void *context, const struct system_call *call)
 	    !is_inside(cpu, call->start_ns, call->told_ns) ||
 	    !map_get(&cpu->threads, (uint32_t)call->tid, call->host))
 		return;
-	if (!ARRAY_ROOM(cpu->call, cpu->call_count, cpu->call_size)) {
-		cpu->failed = true;
-		return;
-	}
-	cpu->call[cpu->call_count++] = *call;
+	cpu->failed |= !ARRAY_ADD(cpu->call, cpu->call_count, cpu->call_size, *call);
 }
 
 static void bind_all(struct why_cpu *cpu)

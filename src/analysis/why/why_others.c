@@ -128,16 +128,9 @@ static void add(struct why_others *others, const struct model_instance *instance
 		return;
 	if (others->follow && runs->count >= runs->full)
 		drop_runs(others, runs, LATEST);
-	if (!ARRAY_ROOM(runs->run, runs->count, runs->size)) {
-		others->failed = true;
-		return;
-	}
-	runs->run[runs->count++] = (struct why_other){
-		instance->callback,
-		instance->thread,
-		instance->start_ns,
-		end_ns,
-	};
+	others->failed |= !ARRAY_ADD(runs->run, runs->count, runs->size,
+				     (struct why_other){ instance->callback, instance->thread,
+							 instance->start_ns, end_ns });
 }
 
 /* A run without a known end blocks no other run: it is ignored. */

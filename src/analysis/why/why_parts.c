@@ -76,10 +76,7 @@ int why_parts_add(struct why_parts *parts, struct why_part new)
 		part->major += new.major;
 		return 0;
 	}
-	if (!ARRAY_ROOM(parts->part, parts->count, parts->size))
-		return -1;
-	parts->part[parts->count++] = new;
-	return 0;
+	return ARRAY_ADD(parts->part, parts->count, parts->size, new) ? 0 : -1;
 }
 
 int why_parts_copy(struct why_parts *out, const struct why_parts *parts)

@@ -83,11 +83,10 @@ static bool sizes_are_sane(uint32_t packed, uint32_t size)
 
 static bool add_frame(struct packed *p, uint64_t at, uint32_t packed, uint32_t size)
 {
-	if (p->count == PACKED_FRAMES_MAX)
+	if (p->count == PACKED_FRAMES_MAX ||
+	    !ARRAY_ADD(p->frame, p->count, p->room,
+		       (struct packed_frame){ at, p->size, packed, size }))
 		return false;
-	if (!ARRAY_ROOM(p->frame, p->count, p->room))
-		return false;
-	p->frame[p->count++] = (struct packed_frame) { at, p->size, packed, size };
 	p->size += size;
 	return true;
 }

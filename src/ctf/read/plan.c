@@ -84,11 +84,10 @@ static void close_step(struct builder *b, uint32_t next_align)
 	b->step.size = (uint32_t)(b->bit / 8);
 	if (b->bit > RUN_MAX)
 		b->failed = true;
-	if (!ARRAY_ROOM(plan->step, plan->step_count, b->step_capacity)) {
+	if (!ARRAY_ADD(plan->step, plan->step_count, b->step_capacity, b->step)) {
 		b->no_memory = true;
 		return;
 	}
-	plan->step[plan->step_count++] = b->step;
 	b->step = (struct plan_step) { .align = next_align / 8, .load = (uint16_t)plan->load_count,
 		.end = PLAN_END, .target = -1 };
 	b->bit = 0;

@@ -163,10 +163,9 @@ static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 	if (!stream->class)
 		return no_memory(trace, err);
 	stream->class[stream->class_count++] = event;
-	if (!ARRAY_ROOM(reader->class, reader->class_count, reader->class_capacity))
-		return no_memory(trace, err);
-	reader->class[reader->class_count++] = event;
-	return 0;
+	return ARRAY_ADD(reader->class, reader->class_count, reader->class_capacity, event)
+		       ? 0
+		       : no_memory(trace, err);
 }
 
 static int make_event_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace,

@@ -55,10 +55,7 @@ struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_t
 
 int files_stream(struct kymo_ctf_reader *reader, struct ctf_stream *s)
 {
-	if (!ARRAY_ROOM(reader->stream, reader->stream_count, reader->stream_capacity))
-		return -1;
-	reader->stream[reader->stream_count++] = s;
-	return 0;
+	return ARRAY_ADD(reader->stream, reader->stream_count, reader->stream_capacity, s) ? 0 : -1;
 }
 
 void files_free(struct file_list *list)
@@ -111,11 +108,10 @@ static bool known_collect(struct known_names *known, const struct kymo_ctf_reade
 	for (unsigned i = 0; trace->metadata && i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
 
-		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
-			if (!ARRAY_ROOM(known->name, known->count, known->capacity))
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++)
+			if (!ARRAY_ADD(known->name, known->count, known->capacity,
+				       text_base_name(s->file[k].path)))
 				return false;
-			known->name[known->count++] = text_base_name(s->file[k].path);
-		}
 	}
 	if (known->count)
 		qsort(known->name, known->count, sizeof *known->name, by_plain_name);
@@ -311,9 +307,8 @@ static bool same_stream(struct ctf_stream *x, struct ctf_stream *y)
 
 static int append_file(struct ctf_stream *to, struct ctf_stream *from)
 {
-	if (!ARRAY_ROOM(to->file, to->file_count, to->file_capacity))
+	if (!ARRAY_ADD(to->file, to->file_count, to->file_capacity, from->file[0]))
 		return -1;
-	to->file[to->file_count++] = from->file[0];
 	to->info.bytes += from->file[0].size;
 	to->scanned = false;
 	from->file_count = 0;

@@ -27,10 +27,7 @@
  * false: no memory. */
 static bool retire(struct kymo_ctf_reader *reader, char *path)
 {
-	if (!ARRAY_ROOM(reader->retired, reader->retired_count, reader->retired_capacity))
-		return false;
-	reader->retired[reader->retired_count++] = path;
-	return true;
+	return ARRAY_ADD(reader->retired, reader->retired_count, reader->retired_capacity, path);
 }
 
 /* *@path is called @now; takes @now. */

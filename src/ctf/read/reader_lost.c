@@ -167,9 +167,8 @@ static bool give(struct lost_look *look, struct lost_file *file,
 	for (uint32_t i = 0; i < count; i++) {
 		if (clock_to_ns(s->class, entry[i].timestamp_end) > INT64_MAX)
 			continue; /* no clock shows 292 years */
-		if (!ARRAY_ROOM(s->gone, s->gone_count, s->gone_room))
+		if (!ARRAY_ADD(s->gone, s->gone_count, s->gone_room, entry[i]))
 			return false;
-		s->gone[s->gone_count++] = entry[i];
 	}
 	gone_sort(s);
 	s->scanned = false;

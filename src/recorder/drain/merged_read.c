@@ -52,10 +52,7 @@ static int read_ring(struct merged *m, struct drained_process *process, unsigned
 	m->due |= ring_note_fill(ring, process, drain, unread);
 	m->full |= unread > ring_expected_room(ring) / 2;
 	m->unread += unread;
-	if (!ARRAY_ROOM(m->cursor, m->count, m->room))
-		return -ENOMEM;
-	m->cursor[m->count++] = cursor;
-	return 0;
+	return ARRAY_ADD(m->cursor, m->count, m->room, cursor) ? 0 : -ENOMEM;
 }
 
 int merged_read(struct merged *m, struct drained_process *process, struct drain *drain,

@@ -21,9 +21,8 @@ static int add_rule(struct filter_rules *rules, struct filter_rule rule, struct 
 	if (rules->count == FILTER_RULES_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "more than %d rules; use a glob for many names",
 			       FILTER_RULES_MAX);
-	if (!ARRAY_ROOM(rules->rule, rules->count, rules->room))
+	if (!ARRAY_ADD(rules->rule, rules->count, rules->room, rule))
 		return err_no_memory(err);
-	rules->rule[rules->count++] = rule;
 	rules->has[rule.kind]++;
 	rules->includes[rule.kind] += !rule.exclude;
 	return 0;

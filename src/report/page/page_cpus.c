@@ -27,9 +27,8 @@ static struct cpus_thread *thread_of(struct page_cpus *cpus, uint32_t host, int3
 
 	if (!thread || thread->number)
 		return thread;
-	if (!ARRAY_ROOM(cpus->thread, cpus->thread_count, cpus->thread_size))
+	if (!ARRAY_ADD(cpus->thread, cpus->thread_count, cpus->thread_size, thread))
 		return NULL;
-	cpus->thread[cpus->thread_count++] = thread;
 	thread->number = cpus->thread_count;
 	thread->host = host;
 	thread->tid = tid;

@@ -7,10 +7,8 @@
 
 bool page_queue_add(struct page_queue *queue, int64_t from_ns, int64_t to_ns)
 {
-	if (!ARRAY_ROOM(queue->wait, queue->waits, queue->size))
-		return false;
-	queue->wait[queue->waits++] = (struct page_wait){ from_ns, to_ns };
-	return true;
+	return ARRAY_ADD(queue->wait, queue->waits, queue->size,
+			 (struct page_wait){ from_ns, to_ns });
 }
 
 static int by_time(const void *a, const void *b)

@@ -50,9 +50,8 @@ bool page_slices_add(struct page_slices *slices, const struct page_slice *slice)
 	if (slice->from_ns >= slices->window.end_ns || slice->to_ns <= slices->window.begin_ns ||
 	    length_of(slice) < slices->least_ns)
 		return true;
-	if (!ARRAY_ROOM(slices->slice, slices->count, slices->size))
+	if (!ARRAY_ADD(slices->slice, slices->count, slices->size, *slice))
 		return false;
-	slices->slice[slices->count++] = *slice;
 	return slices->count < SLICES_MAX || keep_longest(slices, SLICES_MAX / 2);
 }
 

@@ -254,11 +254,8 @@ static void on_step(void *context, const struct model_goal_step *step)
 
 	if (!instance || instance->steps == GOAL_STEPS_MAX)
 		return;
-	if (!ARRAY_ROOM(instance->step, instance->steps, instance->steps_size)) {
-		answer->failed = true;
-		return;
-	}
-	instance->step[instance->steps++] = (struct goal_moment){ step->ns, step->is_received };
+	answer->failed |= !ARRAY_ADD(instance->step, instance->steps, instance->steps_size,
+				     (struct goal_moment){ step->ns, step->is_received });
 }
 
 static const struct model_listener third_listener = { .goal = on_third, .goal_step = on_step };

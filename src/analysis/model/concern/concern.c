@@ -66,10 +66,8 @@ struct concern {
 
 static bool remember(struct concern *concern, struct reference reference)
 {
-	if (!ARRAY_ROOM(concern->reference, concern->references, concern->reference_room))
-		return false;
-	concern->reference[concern->references++] = reference;
-	return true;
+	return ARRAY_ADD(concern->reference, concern->references, concern->reference_room,
+			 reference);
 }
 
 /*
