@@ -97,14 +97,14 @@ def merged(place):
 def chunks(place):
     """Which get their final names just while the viewer looks at them."""
     trace = place.at('trace')
-    trace, live, _ = follow(place, '--rotate-size', '64K', rate=20000, until=lambda: os.path.isdir(os.path.join(trace, 'archives')) and
+    trace, live, _ = follow(place, '--rotate-size', '64K', rate=5000, until=lambda: os.path.isdir(os.path.join(trace, 'archives')) and
                             len(lib.chunks(trace)) > 8, preload=os.path.join(lib.BUILD, 'tests/librenamed_files.so'))
     print(f'{len(lib.chunks(trace))} chunks: {shown_as_recorded(place, live, trace)} events')
 
 
 def packed(place):
     trace = place.at('trace')
-    trace, live, _ = follow(place, '--rotate-size', '64K', '--compress', rate=20000, until=lambda: os.path.isdir(os.path.join(trace, 'archives')) and
+    trace, live, _ = follow(place, '--rotate-size', '64K', '--compress', rate=5000, until=lambda: os.path.isdir(os.path.join(trace, 'archives')) and
                             len(lib.chunks(trace)) > 3)
     print(f'{len(lib.chunks(trace))} compressed chunks: {shown_as_recorded(place, live, trace)} events')
 
