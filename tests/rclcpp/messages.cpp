@@ -5,8 +5,9 @@
  *
  * -DLIBRARY: librmw_implementation, whose middleware only remembers what was published.
  *
- * Otherwise the program `messages MIDDLEWARE GENERATION` publishes and takes messages, and prints a
- * line for each: the topic, the bytes that a serializer wrote, and the time in the header.
+ * Otherwise the program `messages MIDDLEWARE GENERATION [later]` publishes and takes messages, a
+ * third of them lent by the middleware, and prints a line for each: the topic, the bytes that a
+ * serializer wrote, and the time in the header. later: the middleware reports that it lends one.
  */
 #include <array>
 #include <cstddef>
@@ -32,6 +33,9 @@ struct rmw_object {
 	void *data;
 	const char *topic;
 };
+struct rcl_publisher_t {
+	rmw_object *rmw;
+};
 struct serialized_message {
 	const uint8_t *buffer;
 	size_t length, capacity;
@@ -54,6 +58,7 @@ struct qos_profile {
 extern "C" {
 extern const char *middleware; /* the test's */
 extern bool is_humble;         /* the test's */
+extern bool is_later;          /* the test's: the tracepoint rmw_take reports lent messages */
 rmw_object *rmw_create_publisher(const void *node, const type_support *type, const char *topic,
 				 const void *qos, const void *options);
 rmw_object *rmw_create_subscription(const void *node, const type_support *type, const char *topic,
@@ -61,6 +66,7 @@ rmw_object *rmw_create_subscription(const void *node, const type_support *type, 
 int rmw_destroy_publisher(const void *node, rmw_object *publisher);
 int rmw_destroy_subscription(const void *node, rmw_object *subscription);
 int rmw_publish(const rmw_object *publisher, const void *message, const void *allocation);
+int rcl_publish_loaned_message(const rcl_publisher_t *publisher, void *message, void *allocation);
 int rmw_publish_loaned_message(const rmw_object *publisher, void *message, const void *allocation);
 int rmw_publish_serialized_message(const rmw_object *publisher, const serialized_message *message,
 				   const void *allocation);
@@ -98,7 +104,7 @@ void ros_trace_callback_end(const void *callback);
 
 #ifdef LIBRARY
 const char *middleware;
-bool is_humble;
+bool is_humble, is_later;
 static int64_t written; /* source time of the message that waits; 0: none */
 
 /* The hook of dds_write() tells the time, which the tracepoint of Humble does not. */
@@ -162,9 +168,18 @@ int rmw_publish(const rmw_object *publisher, const void *message, const void *)
 {
 	return publish(publisher, message);
 }
+/* Without tracepoints on Humble. */
 int rmw_publish_loaned_message(const rmw_object *publisher, void *message, const void *)
 {
+	if (is_humble)
+		return dds_write(1, message);
 	return publish(publisher, message);
+}
+int rcl_publish_loaned_message(const rcl_publisher_t *publisher, void *message, void *allocation)
+{
+	if (!is_humble)
+		ros_trace_rcl_publish(publisher, message);
+	return rmw_publish_loaned_message(publisher->rmw, message, allocation);
 }
 /* Without a tracepoint on Humble. */
 int rmw_publish_serialized_message(const rmw_object *publisher, const serialized_message *message,
@@ -195,10 +210,16 @@ int rmw_take_serialized_message_with_info(const rmw_object *subscription,
 {
 	return take(subscription, message, taken);
 }
+/* Without a tracepoint, unless it is one of a later version. */
 int rmw_take_loaned_message_with_info(const rmw_object *subscription, void **message, bool *taken,
-				      void *, const void *)
+				      void *info, const void *)
 {
-	return take(subscription, *message, taken);
+	if (is_later)
+		return take(subscription, *message, taken);
+	*taken = written != 0;
+	std::memcpy(info, &written, sizeof written);
+	written = 0;
+	return 0;
 }
 #else
 
@@ -582,10 +603,11 @@ static const type_support *dispatch(const type_support *, const char *identifier
 /* ---- publishers and subscriptions ---- */
 
 static char node, rmw_node, handles[32], callback;
+static rcl_publisher_t publishers[3];
 
 struct Topic {
 	rmw_object *publisher, *subscription;
-	char *publisher_handle;
+	rcl_publisher_t *publisher_handle;
 	const char *name;
 
 	/* keep_last 10, reliable, transient_local; "never" is no deadline. keep_all, best_effort, volatile, 20 ms and 1.5 s. */
@@ -597,6 +619,7 @@ struct Topic {
 	    : name(topic)
 	{
 		static char *next = handles;
+		static rcl_publisher_t *next_publisher = publishers;
 		const bool is_c = !std::strcmp(identifier, "rosidl_typesupport_c");
 		auto *of_fast = new type_support{ is_c ? "rosidl_typesupport_fastrtps_c"
 						       : "rosidl_typesupport_fastrtps_cpp",
@@ -610,7 +633,8 @@ struct Topic {
 
 		creates = true, parts[0] = cyclone, parts[1] = of_fast;
 		publisher = rmw_create_publisher(&node, whole, topic, &offered, nullptr);
-		publisher_handle = next++;
+		publisher_handle = next_publisher++;
+		publisher_handle->rmw = publisher;
 		ros_trace_rcl_publisher_init(publisher_handle, &node, publisher, topic, 10);
 		subscription = rmw_create_subscription(&node, whole, topic, &wanted, nullptr);
 		ros_trace_rcl_subscription_init(next, &node, subscription, topic, 10);
@@ -620,13 +644,10 @@ struct Topic {
 		next += 3;
 		creates = false;
 	}
-	void publish(const void *message, bool is_loaned = false) const
+	void publish(const void *message) const
 	{
 		ros_trace_rcl_publish(publisher_handle, message);
-		if (is_loaned)
-			rmw_publish_loaned_message(publisher, const_cast<void *>(message), nullptr);
-		else
-			rmw_publish(publisher, message, nullptr);
+		rmw_publish(publisher, message, nullptr);
 	}
 	template <typename T> void round(T *message, int64_t stamp_ns, int way)
 	{
@@ -634,7 +655,10 @@ struct Topic {
 		char info[64];
 		void *loaned = message;
 
-		publish(message, way == 2);
+		if (way == 2)
+			rcl_publish_loaned_message(publisher_handle, message, nullptr);
+		else
+			publish(message);
 		if (way == 0)
 			rmw_take(subscription, message, &taken, nullptr);
 		else if (way == 1)
@@ -702,6 +726,7 @@ int main(int argc, char **argv)
 {
 	middleware = argc > 1 ? argv[1] : "";
 	is_humble = argc > 2 && !std::strcmp(argv[2], "humble");
+	is_later = argc > 3 && !std::strcmp(argv[3], "later");
 	has_keys = !is_humble;
 	const bool is_cyclone = std::strcmp(middleware, "rmw_fastrtps_cpp") != 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hooks of functions whose shape depends on the tracetools version, of rcl_init, which also
- * reports the middleware, and of rclcpp_callback_register, whose symbol of a std::bind lacks the
- * function.
+ * reports the middleware, of rclcpp_callback_register, whose symbol of a std::bind lacks the
+ * function, and of rmw_take, which also says that the middleware reports a take itself.
  *
  * ros_trace_rmw_publish has the same name in all versions, but other arguments: (message) up to
  * 7.x, (rmw_publisher_handle, message, timestamp) from 8.0. If the caller passes one argument, the
@@ -88,6 +88,11 @@ KYMO_HOOK(rclcpp_callback_register, KYMO_WANTED_INIT(rclcpp_callback_register), 
 KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), kymo_never_counted, left_out_rmw_publish,
 	  emit_rmw_publish, (const void *first, const void *message, int64_t timestamp),
 	  (first, message, timestamp))
+/* Whether the event is wanted or not. */
+KYMO_HOOK(rmw_take, (kymo_take_told = true, KYMO_WANTED_RUN(rmw_take)), KYMO_COUNT_RUN(rmw_take),
+	  KYMO_LEFT_OUT_RUN(rmw_take), kymo_emit_rmw_take,
+	  (const void *subscription, const void *message, int64_t source_ns, bool taken),
+	  (subscription, message, source_ns, taken))
 KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_counted,
 	  kymo_never_left_out, emit_rmw_publisher_init, (const void *handle, const uint8_t *gid),
 	  (handle, gid))

@@ -66,7 +66,7 @@ const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_poi
  *   ros_trace_rmw_publish(message)  ──▶  dds_write(writer, message)        CycloneDDS
  *                                        WriterHistory::set_fragments()    Fast DDS
  *   rmw_publish_serialized_message(message)  ──▶  dds_writecdr(writer, serialized)   CycloneDDS
- *                                        WriterHistory::set_fragments()    Fast DDS
+ *   rmw_publish_loaned_message(message)  WriterHistory::set_fragments()    Fast DDS
  *
  * kymo_message_written is the message that the thread is about to write, if its rmw_publish was
  * recorded; NULL: none.
@@ -81,9 +81,12 @@ extern __thread const void *kymo_message_written __attribute__((visibility("hidd
  */
 void kymo_written_at(uint64_t ns);
 
-/** kymo_bytes_written() - rmw_publish_serialized_message() is about to write @message: what its
- * tracepoint reports from Jazzy on. Context: as kymo__reserve(). */
+/** kymo_bytes_written() - rmw_publish_serialized_message() or rmw_publish_loaned_message() is about
+ * to write @message: what its tracepoint reports from Jazzy on. Context: as kymo__reserve(). */
 void kymo_bytes_written(const void *message);
+
+/* The tracepoint rmw_take was called in this thread. */
+extern __thread bool kymo_take_told __attribute__((visibility("hidden")));
 
 /* Of a CacheChange_t of Fast DDS. */
 struct kymo_change {

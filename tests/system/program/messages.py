@@ -75,6 +75,14 @@ def check_qos(trace):
         check(len(rows) == 3 and {tuple(row.values()) for row in rows} == {wanted}, trace, table, rows)
 
 
+def check_callbacks(trace, expected):
+    """Each callback knows when its message was published, and each message was received."""
+    rows = query(trace, "SELECT publish_ns FROM callback_instances")
+    check(len(rows) == len(expected) and None not in {row["publish_ns"] for row in rows}, trace, len(rows), len(expected))
+    takes = [line for line in dump(trace) if ":rmw_take:" in line and "taken = 1" in line]
+    check(len(takes) == len(expected), trace, len(takes), len(expected))
+
+
 def check_report(trace, expected):
     sections = report(trace, "bandwidth", "ages")
     for row in sections["bandwidth"]:
@@ -96,9 +104,9 @@ def main(work):
     require()
     program = compiled(work)
 
-    def recorded(name, generation, middleware, *options):
+    def recorded(name, generation, middleware, *options, later=()):
         trace, path = f"{work}/{name}", f"{work}:{BUILD}/stub/{generation}/lib"
-        said = record(trace, "-q", *options, "--", "env", f"LD_LIBRARY_PATH={path}", program, middleware, generation).stdout
+        said = record(trace, "-q", *options, "--", "env", f"LD_LIBRARY_PATH={path}", program, middleware, generation, *later).stdout
         return trace, said
 
     for middleware in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp"):
@@ -112,6 +120,10 @@ def main(work):
             check_types(trace)
             check_qos(trace)
             check_report(trace, expected)
+            check_callbacks(trace, expected)
+    # A tracepoint that later reports lent messages is not recorded twice.
+    trace, said = recorded("later", "jazzy", "rmw_fastrtps_cpp", later=["later"])
+    check_callbacks(trace, check_messages(trace, said))
     # A type of fixed size without a header needs no event for each message.
     told = [line for line in dump(trace) if "_content:" in line]
     check(len(told) == 2 * 3 * 40, len(told))
