@@ -12,7 +12,9 @@ each kind of entity: right, absent, or wrong. Exits with 1 if anything is wrong.
   --more DIR     packages that are not in DIR: cm_executors, which has the EventsCBGExecutor where rclcpp has none
   --rounds N     instead: attach to each program and detach N times at random moments, and see that it ends with its own result
   --keep DIR     leave programs, logs and traces there; programs that are there already are not compiled again
-  --write FILE   write the table into this page, between the two marks of this distribution; those of others stay
+  --write FILE   write the table into this page, between the two marks of this distribution and middleware; those of others stay
+
+With RMW_FASTRTPS_USE_QOS_FROM_XML=1 in the environment, rmw_fastrtps_cpp lends the memory of messages.
 """
 import argparse
 import collections
@@ -46,12 +48,13 @@ EXECUTORS = {
     "rclpy-asyncio": "single_threaded_executor",
 }
 # Without Doer and Wisher: rclcpp_action may throw when a container ends by SIGINT, and the container with it.
-COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
+COMPONENTS = ("Talker", "Listener", "Within", "Lent", "Generic", "Server", "Asker", "Living")
 # Of control.cpp, and one of ros2_control itself.
 CONTROLLERS = {"stepper": "kymo_zoo/Stepper", "joint_state_broadcaster": "joint_state_broadcaster/JointStateBroadcaster"}
 QUESTIONS = ("events", "names", "latencies", "groups", "losses", "blocked")
 # By the first number of rclcpp's version.
 DISTRIBUTIONS = {"16": "Humble", "21": "Iron", "28": "Jazzy", "29": "Kilted"}
+RMW = "rmw_cyclonedds_cpp"      # the tables of other middleware have a place of their own
 HOWS = {"run": "kymo run", "attach": "kymo attach"}
 # It lists neither its nodes nor their groups: after an attach, the names of most objects stay unknown.
 WITHOUT_ATTACH = ("events-cbg",)
@@ -197,15 +200,16 @@ def absences(results):
 
 def write(path, its, results):
     """Put the table into the page at @path, between the marks of the distribution."""
-    rclcpp = its.version("rclcpp")
-    mark = f"<!-- real.py writes {DISTRIBUTIONS.get(rclcpp.partition('.')[0], 'rclcpp ' + rclcpp)} from here -->\n"
+    rclcpp, rmw = its.version("rclcpp"), its.environment["RMW_IMPLEMENTATION"]
+    name = DISTRIBUTIONS.get(rclcpp.partition(".")[0], "rclcpp " + rclcpp) + (f" with {rmw}" if rmw != RMW else "")
+    mark = f"<!-- real.py writes {name} from here -->\n"
     with open(path, encoding="utf-8") as file:
         before, begin, rest = file.read().partition(mark)
     if not begin:
         sys.exit(f"real.py: {path} has no place for the table: add the lines {mark}<!-- to here -->")
     _, end, after = rest.partition("<!-- to here -->")
     absent = absences(results)
-    packages = "rclcpp", "rclpy", "rcl", its.environment["RMW_IMPLEMENTATION"], "tracetools"
+    packages = "rclcpp", "rclpy", "rcl", rmw, "tracetools"
     versions = ", ".join(f"{package} {its.version(package)}" for package in packages)
     said = "Absent:\n\n" + "\n".join(absent[:20]) + "\n" if absent else "Nothing was absent.\n"
     with open(path, "w", encoding="utf-8") as file:
@@ -259,7 +263,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ros", required=True)
     parser.add_argument("--more")
-    parser.add_argument("--rmw", default="rmw_cyclonedds_cpp")
+    parser.add_argument("--rmw", default=RMW)
     parser.add_argument("--only", action="append", choices=EXECUTORS)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=0)

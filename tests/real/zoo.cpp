@@ -150,6 +150,33 @@ public:
 	}
 };
 
+/* Publishes in memory of the middleware, and takes messages there, where the middleware lends memory; it copies them elsewhere. */
+class Lent : public Plain {
+public:
+	explicit Lent(const rclcpp::NodeOptions &options) : Plain("lent", options), out_(publisher("/lent/numbers"))
+	{
+		auto timer = group(CallbackGroupType::MutuallyExclusive, "33000000");
+		auto back = group(CallbackGroupType::MutuallyExclusive, "/lent/numbers");
+
+		timers_.push_back(every(33, [this] { send(); }, timer));
+		subscriptions_.push_back(subscription("/lent/numbers", 10, back, [](uint64_t) {}));
+		if (out_->can_loan_messages())
+			log_.say("lends %s", name_.c_str());
+	}
+private:
+	void send()
+	{
+		auto message = out_->borrow_loaned_message();
+		const int64_t before = moment();
+
+		message.get().data = ++number_;
+		out_->publish(std::move(message));
+		log_.say("publish /lent/numbers %" PRIu64 " %" PRId64 " %" PRId64, number_, before, moment());
+	}
+
+	rclcpp::Publisher<Number>::SharedPtr out_;
+};
+
 class Generic : public Plain {
 public:
 	explicit Generic(const rclcpp::NodeOptions &options) : Plain("generic", options)
@@ -403,6 +430,7 @@ Nodes all_nodes()
 	add<Talker>(nodes);
 	add<Listener>(nodes);
 	add<Within>(nodes);
+	add<Lent>(nodes);
 	add<Generic>(nodes);
 	add<Server>(nodes);
 	add<Asker>(nodes);
@@ -423,6 +451,7 @@ void forget()
 RCLCPP_COMPONENTS_REGISTER_NODE(Talker)
 RCLCPP_COMPONENTS_REGISTER_NODE(Listener)
 RCLCPP_COMPONENTS_REGISTER_NODE(Within)
+RCLCPP_COMPONENTS_REGISTER_NODE(Lent)
 RCLCPP_COMPONENTS_REGISTER_NODE(Generic)
 RCLCPP_COMPONENTS_REGISTER_NODE(Server)
 RCLCPP_COMPONENTS_REGISTER_NODE(Asker)

@@ -12,6 +12,7 @@
  *   receive CALLBACK NUMBER NS       the same, and it got this number
  *   resume CALLBACK NS NS            a coroutine that ran first at one moment ran on at another (only zoo.py)
  *   publish TOPIC NUMBER NS NS       this number was published between these two moments
+ *   lends NODE                       the middleware lends this node the memory of its messages
  *   ask|state ...                    what services and lifecycles did
  *   wish NUMBER NS                   a goal was about to be sent
  *   refused NUMBER NS                its client knows that it was refused

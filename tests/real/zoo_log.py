@@ -12,7 +12,7 @@ from lib_attach import TABLES
 from lib_test import kymo, query
 
 # The kinds of entities, and the nodes that have them.
-KINDS = {"topics": ("/talker", "/listener"), "intra-process": ("/within",), "generic": ("/generic",), "services": ("/server", "/asker"),
+KINDS = {"topics": ("/talker", "/listener"), "intra-process": ("/within",), "lent": ("/lent",), "generic": ("/generic",), "services": ("/server", "/asker"),
          "lifecycle": ("/living",), "actions": ("/doer", "/wisher"), "tasks": ("/tasker",),
          "ros2_control": ("/arm", "/stepper")}
 HELD = "/listener late"         # its queue has room for one message, and a timer of its group holds it up
