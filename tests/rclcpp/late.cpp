@@ -158,7 +158,9 @@ void Node::renew(const void *message)
 	rcl_publisher_init(temporary_.get(), base_->get_rcl_node_handle(), "/temporary", 1);
 	rcl_publish(temporary_.get(), message, nullptr);
 	rmw_service_info_t info = {};
+	int64_t request = 0;
 	rcl_take_response_with_info(client_->get_client_handle().get(), &info, nullptr);
+	rcl_send_request(client_->get_client_handle().get(), &request, &request);
 }
 
 static std::unique_ptr<rclcpp::Executor> executor_of(const char *kind)

@@ -64,6 +64,8 @@ const char *rcl_service_get_service_name(const rcl_service_t *service);
 const void *rcl_service_get_rmw_handle(const rcl_service_t *service);
 const char *rcl_client_get_service_name(const rcl_client_t *client);
 const void *rcl_client_get_rmw_handle(const rcl_client_t *client);
+int rcl_send_request(const rcl_client_t *client, void *request, int64_t *number);
+int rmw_send_request(const void *client, void *request, int64_t *number);
 int rcl_take_response_with_info(const rcl_client_t *client, rmw_service_info_t *info,
 				void *response);
 void *rmw_create_client(const void *node, const void *type, const char *name, const void *qos);

@@ -42,12 +42,16 @@ void kymo_late_uses(const void *node);
 void kymo_late_forget(void);
 
 /**
- * kymo_late_response() - the client whose response this thread takes has this gid, which only a
- * response says of a client that existed before
+ * kymo_late_response() - the client whose response this thread takes, or whose request it sends,
+ * has this gid, which only responses (Fast DDS: requests) say of a client that existed before
  * @rmw: rmw_client_t
  *
- * Context: within rcl_take_response(); as kymo__log_reserve() for a client's first response.
+ * Context: within rcl_take_response() or rcl_send_request(); as kymo__log_reserve() the first time.
  */
 void kymo_late_response(const void *rmw, const uint8_t gid[16]);
+
+/** kymo_late_sends() - this thread sends a request of the rmw_client_t @rmw; NULL: it was sent.
+ * Context: any thread; wait-free. */
+void kymo_late_sends(const void *rmw);
 
 #endif

@@ -20,8 +20,9 @@
  * The gid of a client pairs its requests with those that a service takes. The service gets the gid
  * in the request's header; the client does not say it. But while the middleware creates a client,
  * it calls one function that returns the gid: CycloneDDS dds_get_instance_handle() of the writer,
- * Fast DDS DataReader::guid(). A client that existed before kymo was attached has its gid in its
- * first response; rmw_get_gid_for_client() would say another one.
+ * Fast DDS DataReader::guid(). A client that existed before kymo was attached has its gid in the
+ * header of its first response, or, as rmw_fastrtps does not fill in that header, in its first
+ * request (ros2_late.c); rmw_get_gid_for_client() would say another one.
  *
  * Context: as kymo__reserve() for runtime events, kymo__log_reserve() for rmw_client_init.
  */
@@ -110,16 +111,27 @@ static void gid_of(uint8_t gid[16], const struct request_id *request, const void
 		memset(gid + 8, 0, 8);
 }
 
+/* rmw_fastrtps_cpp and rmw_fastrtps_dynamic_cpp leave what was in the memory of the header. */
+static bool response_has_gid(const void *client)
+{
+	const struct rmw_object *object = client;
+
+	return !object->implementation_identifier ||
+	       strncmp(object->implementation_identifier, "rmw_fastrtps_", 13) != 0;
+}
+
 /* Its number is known after the write. By then the service may have served it. */
 void kymo_request_begins(struct kymo_call *call)
 {
 	KYMO_RECORD(request_begin, (const void *)call->self);
+	kymo_late_sends((const void *)call->self);
 }
 
 void kymo_request_sent(struct kymo_call *call)
 {
 	const int64_t *number = (const int64_t *)call->second;
 
+	kymo_late_sends(NULL);
 	if ((int32_t)call->result == 0 && number && !distribution_tells())
 		KYMO_RECORD(rmw_send_request, (const void *)call->self, (const void *)call->first,
 		       *number);
@@ -162,7 +174,7 @@ void kymo_response_taken(struct kymo_call *call)
 	here.takes = NULL;
 	if ((int32_t)call->result || !info || !taken)
 		return;
-	if (*taken && call->self) {
+	if (*taken && call->self && response_has_gid((const void *)call->self)) {
 		gid_of(gid, &info->request, (const void *)call->self);
 		kymo_late_response((const void *)call->self, gid);
 	}

@@ -10,7 +10,10 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from lib_attach import attach, begun, compile_late, named, shares, won
 from lib_cxx import require
-from lib_test import KYMO, check, in_directory, kymo, private, run, until
+from lib_test import KYMO, check, in_directory, kymo, private, query, run, until
+
+
+GIDS = "SELECT DISTINCT gid FROM clients"       # the stand-in has the same in each process
 
 
 def recorded(directory, environment, name):
@@ -21,10 +24,12 @@ def recorded(directory, environment, name):
 
 def compare(directory, environment, program, executor):
     """@executor: an argument of @program; none: a single-threaded executor."""
-    name = "-".join(("attached", *executor))
+    kind = (*executor, *([environment["LATE_MIDDLEWARE"]] if "LATE_MIDDLEWARE" in environment else ()))
+    name = "-".join(("attached", *kind))
     with begun(KYMO, "run", "--", program, *executor, env=environment):
-        twin = named(recorded(directory, environment, "-".join(("twin", *executor))))
-    check(all(twin.values()), "the twin has no", twin)
+        trace = recorded(directory, environment, "-".join(("twin", *kind)))
+        twin, gids = named(trace), query(trace, GIDS)
+    check(all(twin.values()) and len(gids) == 1, "the twin has no", twin, gids)
     tries = iter(range(1000))
 
     def complete():
@@ -32,7 +37,7 @@ def compare(directory, environment, program, executor):
         found = shares(twin, named(trace))
         return (trace, found) if all(have == of for have, of in found.values()) else None
 
-    with begun(program, *executor) as process:
+    with begun(program, *executor, env=environment) as process:
         if executor:
             attach("attach", "-p", str(process.pid), environment=environment)
         else:
@@ -41,7 +46,8 @@ def compare(directory, environment, program, executor):
             said = attach("top", "--attach", "--once", str(process.pid), environment=environment).stdout
             check("Nodes: 3" in said or "/ns/node1" in said, said)
         trace, found = until("all names", complete)
-        print("won after attach:", won(found), *executor)
+        print("won after attach:", won(found), *kind)
+        check(query(trace, GIDS) == gids, trace, query(trace, GIDS), gids)
         said = kymo("info", trace)
         check("Facts asked after kymo attach" in said and "Facts inferred after it" in said, said)
         if executor:
@@ -54,6 +60,7 @@ def compare(directory, environment, program, executor):
 def test(directory):
     environment, program = private(directory), compile_late(directory)
     compare(directory, environment, program, ())
+    compare(directory, {**environment, "LATE_MIDDLEWARE": "rmw_fastrtps_cpp"}, program, ("static",))
     compare(directory, environment, program, ("events",))
     compare(directory, environment, program, ("static",))
 

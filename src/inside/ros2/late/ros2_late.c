@@ -26,9 +26,11 @@
  */
 #include "inside/ros2/ros2_late.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "inside/ros2/ros2_attach.h"
+#include "inside/ros2/ros2_libraries.h"
 #include "inside/ros2/late/ros2_late_ask.h"
 #include "inside/ros2/late/ros2_late_base.h"
 #include "inside/ros2/late/ros2_late_callback.h"
@@ -44,7 +46,8 @@ static __thread struct {
 	const void *waitable;    /* that the executor executes; NULL: none */
 	struct kymo_seen *within; /* whose ring buffer had the last message; NULL: not known */
 	struct kymo_seen *owner; /* of the callback that begins next; NULL: not known */
-	struct kymo_seen *client; /* that takes a response; NULL: not known */
+	struct kymo_seen *client; /* that sends a request or takes a response; NULL: not known */
+	const void *sends;        /* rmw_client_t that sends a request; NULL: none */
 } here;
 
 static bool is_on(void)
@@ -217,6 +220,31 @@ void kymo_late_response(const void *rmw, const uint8_t gid[16])
 	kymo_late_gid(client, rmw, gid);
 }
 
+void kymo_late_sends(const void *rmw)
+{
+	here.sends = rmw;
+}
+
+/*
+ * Fast DDS writes a request with WriteParams, which have two identities of a message, a guid and a
+ * number each. The guid of the second one is that of the client's reader; it begins as all guids of
+ * the process do.
+ */
+static void writes(uintptr_t writer, const uint8_t *params, const void *caller)
+{
+	enum { GUID = 16, PREFIX = 12, NUMBER = 8, IS_READER = 4 };
+	static void *known;
+	const uint8_t *(*guid_of)(uintptr_t);
+	const uint8_t *reader = params + GUID + NUMBER;
+
+	if (!here.sends || !here.client || !params)
+		return;
+	guid_of = (const uint8_t *(*)(uintptr_t))kymo_below(
+		&known, "_ZNK8eprosima7fastdds3dds10DataWriter4guidEv", caller, NULL);
+	if (guid_of && !memcmp(reader, guid_of(writer), PREFIX) && reader[GUID - 1] & IS_READER)
+		kymo_late_response(here.sends, reader);
+}
+
 void kymo_late_forget(void)
 {
 	kymo_seen_forget();
@@ -250,7 +278,10 @@ void kymo_late_forget(void)
 	     here.owner = see_service(a, CALLER))                                               \
 	HOOK(send_response, "rcl_send_response", (void)see(SEEN_SERVICE, a, CALLER))            \
 	HOOK(send_request, "rcl_send_request",                                                  \
-	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_CALLBACK, CALLER))                       \
+	     here.client = see_of_node(SEEN_CLIENT, a, KYMO_BY_CALLBACK, CALLER))               \
+	HOOK(write_request,                                                                     \
+	     "_ZN8eprosima7fastdds3dds10DataWriter5writeEPvRNS_8fastrtps4rtps11WriteParamsE",   \
+	     writes(a, (const uint8_t *)c, CALLER))                                             \
 	HOOK(take_response, "rcl_take_response",                                                \
 	     here.client = see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))               \
 	HOOK(take_response_info, "rcl_take_response_with_info",                                 \
