@@ -53,6 +53,7 @@ class Log:
         self.facts = collections.defaultdict(list)
         self.groups, self.publications, self.moments = [], collections.defaultdict(dict), collections.defaultdict(list)
         self.goals, self.results = {}, {}       # by id: (status, action, feedback, when it was about to end); when its client had it
+        self.asked = {}         # when the request with this number was about to be sent
         self.symbols = {}       # of callbacks, as in the source
         self.began = {}         # when a coroutine began that ran on at (callback, moment)
         with open(path, encoding="utf-8") as file:
@@ -69,6 +70,8 @@ class Log:
             name, moment = f"{word[1]} {word[2]}", int(word[-1]) + offset_ns
             self.moments[name].append((moment, None))
             self.began[name, moment] = int(word[3]) + offset_ns
+        elif word[0] == "ask":
+            self.asked[int(word[2])] = int(word[3]) + offset_ns
         elif word[0] == "end":
             self.goals[word[1].replace("-", "")] = (*word[2:4], int(word[4]), int(word[5]) + offset_ns)
         elif word[0] == "result":
@@ -228,6 +231,8 @@ class Comparison:
                 before, after = numbers[number]
                 published = row["publish_ns"]
                 score.add(None if not published else before <= published <= after, True, "latency of", name, number)
+        if "/asker" in nodes:
+            self._calls(score)
         for id_, _, ended, row in self._goals(nodes):
             client = self.log.results.get(id_, 0)
             if row and client and client <= self.end:
@@ -235,6 +240,21 @@ class Comparison:
                 score.add(None if not taken or not row["ended_ns"] else ended <= row["ended_ns"] <= client and ended <= taken <= client,
                           True, "times of goal", id_)
         return score
+
+    def _calls(self, score):
+        """Each answer belongs to a call, and that to the server's run; the request was sent when the asker says so."""
+        calls = {row["response_instance_id"]: row for row in query(self.trace, "SELECT * FROM service_calls")}
+        for moment, number, row in self.ran.get("/asker /serve/add", ()):
+            asked = self.log.asked.get(number, 0)
+            if not row or asked < self.begin:
+                continue
+            call = calls.get(row["id"])
+            if call is None or None in (call["request_ns"], call["request_taken_ns"], call["service_node"], call["client_node"]):
+                score.add(None, True, "call of /asker", number)
+                continue
+            right = (call["client_node"], call["service_node"]) == ("/asker", "/server") and asked <= call["request_ns"] and (
+                call["request_ns"] <= call["request_taken_ns"] <= call["response_taken_ns"] <= moment)
+            score.add(right, True, "call of /asker", number)
 
     def groups(self, nodes):
         score = Score()
