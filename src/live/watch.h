@@ -15,9 +15,9 @@
  *   no index/sync, the trace stopped growing  all
  *   no index/sync, nobody wrote for a minute  all; it is complete, unless it grows after all
  *
- * Reading finds new traces that were not checked, so nothing is complete then, with one exception:
- * the next chunk of a trace whose writer lived holds nothing from before that trace's last point.
- * Without the exception, a reader that is slower than the chunks change would never show anything.
+ * A look can find a trace that was not checked before; then nothing is complete. The exception is
+ * the next chunk of a trace that had a writer: it holds nothing from before the last point of that
+ * trace. Without the exception, a reader whose looks take longer than a chunk shows nothing.
  */
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H

@@ -64,7 +64,7 @@ static int new_costs(struct report *report, struct kymo_err *err)
 
 	/* Programs may have named what is real-time. */
 	if (!o->sections && !o->page && !o->realtimes &&
-	    !kymo_ctf_has(report->reader, "kymo:realtime"))
+	    !reader_declares(report->reader, "kymo:realtime"))
 		return 0;
 	if (costs_create(&report->costs, report->model, report->reader, err))
 		return -1;

@@ -11,7 +11,7 @@ void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int
 		     struct chains_options *chains, struct why_callbacks_options *callbacks)
 {
 	*chains = (struct chains_options){
-		.calls = kymo_ctf_has(reader, "ros2:rmw_take_response"),
+		.calls = reader_declares(reader, "ros2:rmw_take_response"),
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.worst = SUMMARY_WORST_MAX,
@@ -35,7 +35,7 @@ int summary_extras_create(struct summary_sources *from, const struct kymo_ctf_re
 			return -1;
 		pass_add(passes, &summary_own_pass, from->own);
 	}
-	if (kymo_ctf_has(reader, "lttng_ust_libc:malloc")) {
+	if (reader_declares(reader, "lttng_ust_libc:malloc")) {
 		if (costs_create(&from->costs, from->model, reader, err))
 			return -1;
 		pass_add(passes, &costs_pass, from->costs);

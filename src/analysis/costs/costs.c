@@ -284,7 +284,7 @@ static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_
 			unsigned count)
 {
 	for (unsigned row = 0; row < count; row++)
-		if (kymo_ctf_has(reader, rows[row].event))
+		if (reader_declares(reader, rows[row].event))
 			return true;
 	return false;
 }

@@ -144,7 +144,7 @@ void sched_destroy(struct sched *sched)
 
 bool sched_is_there(const struct kymo_ctf_reader *reader)
 {
-	return kymo_ctf_has(reader, "sched_switch");
+	return reader_declares(reader, "sched_switch");
 }
 
 bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)

@@ -153,7 +153,7 @@ int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const
 {
 	struct sources sources = { .count = 0 };
 	const struct source *best;
-	int status = kymo_ctf_has(reader, SIM_TIME) ? read_pairs(&sources, reader, err) : 0;
+	int status = reader_declares(reader, SIM_TIME) ? read_pairs(&sources, reader, err) : 0;
 
 	best = status ? NULL : choose(&sources, path, domain, err);
 	if (!status && !best && err->text[0])

@@ -51,7 +51,7 @@ static size_t prefix_of(unsigned row)
 bool calls_are_there(const struct kymo_ctf_reader *reader)
 {
 	for (unsigned row = 0; row < WANTED; row++)
-		if (kymo_ctf_has(reader, wanted[row].event))
+		if (reader_declares(reader, wanted[row].event))
 			return true;
 	return false;
 }

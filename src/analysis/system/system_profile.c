@@ -351,9 +351,9 @@ void profile_finish(struct profile *profile)
 
 bool profile_has(const struct kymo_ctf_reader *reader, bool sampled)
 {
-	return sampled ? kymo_ctf_has(reader, wanted[SAMPLE].event)
-		       : kymo_ctf_has(reader, wanted[FAST_ENTRY].event) ||
-				 kymo_ctf_has(reader, wanted[ENTRY].event);
+	return sampled ? reader_declares(reader, wanted[SAMPLE].event)
+		       : reader_declares(reader, wanted[FAST_ENTRY].event) ||
+				 reader_declares(reader, wanted[ENTRY].event);
 }
 
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index)

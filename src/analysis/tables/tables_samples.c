@@ -178,7 +178,8 @@ int tables_samples_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	struct kymo_ctf_bind bind[SAMPLE_ROWS + MODULES_BINDS];
 
-	if (!tables_wants(scan, TABLE_samples) || !kymo_ctf_has(scan->reader, wanted[SAMPLE].event))
+	if (!tables_wants(scan, TABLE_samples) ||
+	    !reader_declares(scan->reader, wanted[SAMPLE].event))
 		return 0;
 	scan->samples = calloc(1, sizeof(*scan->samples));
 	if (!scan->samples)

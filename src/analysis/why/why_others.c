@@ -276,8 +276,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct why_other *x = a, *y = b;
 
-	return x->start_ns != y->start_ns ? ORDER(x->start_ns, y->start_ns)
-					  : ORDER(y->end_ns, x->end_ns);
+	return ORDER(x->start_ns, y->start_ns) ?: ORDER(y->end_ns, x->end_ns);
 }
 
 static void sort_runs(struct runs *runs)

@@ -165,7 +165,7 @@ static int try_spans(struct answer *answer, const struct options *o,
 	};
 	int status;
 
-	if (span ? false : asks_chains(o, flow) || kymo_ctf_has(answer->reader, "ros2:*"))
+	if (span ? false : asks_chains(o, flow) || reader_declares(answer->reader, "ros2:*"))
 		return 0;
 	if (flow->worst > WHY_WORST_MAX)
 		return err_set(err, KYMO_EXIT_USAGE,

@@ -97,7 +97,7 @@ static int ask_why(struct answer *answer, struct report_options *report,
 
 	if (report->first || report->summary || report->sections ||
 	    selection_any(report->selection) ||
-	    !kymo_ctf_has(answer->reader, "ros2:callback_start"))
+	    !reader_declares(answer->reader, "ros2:callback_start"))
 		return 0;
 	report->told_worst = said->worst;
 	report->told_why = said->why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader for other rooms: the functions of libkymo-ctf, errors, and what of
- * them more than one room needs. */
+/* The reader for other rooms: the functions of libkymo-ctf, errors, and two questions about a
+ * reader's traces. */
 #ifndef KYMO_CTF_READER_H
 #define KYMO_CTF_READER_H
 
@@ -16,9 +16,9 @@
  * Return: READER_NO_TRACE: there is none, or it was not read. */
 uint32_t reader_trace_before(const struct kymo_ctf_reader *reader, uint32_t index);
 
-/** kymo_ctf_has() - do the traces declare an event of this @name? As in the rows of
- * kymo_ctf_bind(), a * at its end is for every rest. */
-static inline bool kymo_ctf_has(const struct kymo_ctf_reader *reader, const char *name)
+/** reader_declares() - whether a trace declares an event of this @name. As in kymo_ctf_bind(), a *
+ * at the end of the name stands for any rest. */
+static inline bool reader_declares(const struct kymo_ctf_reader *reader, const char *name)
 {
 	const char *rest = strchr(name, '*');
 	const size_t length = rest ? (size_t)(rest - name) : strlen(name) + 1;

@@ -376,8 +376,8 @@ void relay_give_up(struct relay_stream *stream, int64_t before_ns)
 		give_up(stream, stream->oldest);
 }
 
-/* Halves of this session that arrived before this time expire. The network may be slow: while bytes
- * of packets arrive, the one that is missing may be behind them. */
+/* Halves of this session that arrived before this time expire. While bytes of packets arrive, the
+ * bytes that are missing may be behind them, on a slow network: then a half waits longer. */
 static int64_t expiry(const struct relay_session *session, int64_t now)
 {
 	const int64_t wait = session->relay->half_expires_ns;

@@ -378,7 +378,7 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 			      sizeof(flow.ways)))
 		flow.pattern = flow.name;
 	chains.pattern = flow.pattern;
-	chains.calls = kymo_ctf_has(reader, "ros2:rmw_take_response");
+	chains.calls = reader_declares(reader, "ros2:rmw_take_response");
 	if (pass(&flow, &chains, err) || choose(&flow, err))
 		goto out;
 	if (!tree && !all_timed(&flow) && second_pass(&flow, &chains, err))

@@ -30,7 +30,7 @@ static struct chains_options chains_of(const struct why_answer *answer)
 	const struct why_options *o = answer->options;
 
 	return (struct chains_options){
-		.calls = kymo_ctf_has(answer->reader, "ros2:rmw_take_response"),
+		.calls = reader_declares(answer->reader, "ros2:rmw_take_response"),
 		.pattern = o->pattern,
 		.all_topics = o->all_topics || o->message,
 		.latest = o->latest,

@@ -278,7 +278,7 @@ static int third_pass(struct goal_answer *answer, struct kymo_err *err)
 
 int why_goals_find(struct goal_answer *answer, struct kymo_err *err)
 {
-	if (!kymo_ctf_has(answer->reader, "ros2_kymo:action_*"))
+	if (!reader_declares(answer->reader, "ros2_kymo:action_*"))
 		return 0;
 	if (pass(answer, &first_listener, NULL, 0, err))
 		return -1;
