@@ -26,6 +26,14 @@ static int check_directory(struct watch *watch, const char *path, struct live_sh
 	return enough ? enough : watch->over;
 }
 
+static void say_waits(const struct live_show *show)
+{
+	char text[sizeof(show->why.text) + 32];
+
+	(void)snprintf(text, sizeof(text), "%s; waiting for a trace", show->why.text);
+	cli_say("live", text);
+}
+
 int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet,
 	     struct kymo_err *err)
 {
@@ -38,7 +46,7 @@ int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool q
 	show->print.stop = cli_stop_signals();
 	while ((rc = check_directory(&watch, path, show, err)) == 0 && !*show->print.stop) {
 		if (!show->reader && !told)
-			fprintf(stderr, "kymo live: %s; waiting for a trace\n", show->why.text);
+			say_waits(show);
 		told = true;
 		if (show->tables && now_ns() - block_ns >= period_ns) {
 			block_ns = now_ns();

@@ -147,11 +147,14 @@ int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err)
 
 void live_show_end(struct live_show *show)
 {
-	if (!show->reader) {
-		if (show->why.text[0])
-			fprintf(stderr, "kymo %s: cannot read the trace: %s\n", show->print.verb, show->why.text);
-		return;
+	char text[sizeof(show->why.text) + 32];
+
+	if (!show->reader && show->why.text[0]) {
+		(void)snprintf(text, sizeof(text), "cannot read the trace: %s", show->why.text);
+		cli_say("live", text);
 	}
+	if (!show->reader)
+		return;
 	events_close(&show->events);
 	running_destroy(show->running);
 	show->running = NULL;
